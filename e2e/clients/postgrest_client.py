@@ -4,8 +4,8 @@
     postgrest_client.py take URL        prints numbers of `orders` until its input ends, whatever happens to the server
 """
 
+import select
 import sys
-import threading
 import time
 
 import httpx
@@ -79,18 +79,13 @@ def calls(url):
 
 def take(url):
     client = SyncPostgrestClient(url)
-
-    def again_and_again():
-        while True:
-            try:
-                print(client.rpc("nextval", {"seq": "orders"}).execute().data, flush=True)
-                for number in client.rpc("nextvals", {"seq": "orders", "n": 3}).execute().data:
-                    print(number, flush=True)
-            except (APIError, httpx.HTTPError):
-                time.sleep(0.02)
-
-    threading.Thread(target=again_and_again, daemon=True).start()
-    sys.stdin.read()
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        try:
+            print(client.rpc("nextval", {"seq": "orders"}).execute().data, flush=True)
+            for number in client.rpc("nextvals", {"seq": "orders", "n": 3}).execute().data:
+                print(number, flush=True)
+        except (APIError, httpx.HTTPError):
+            time.sleep(0.02)
 
 
 {"calls": calls, "take": take}[sys.argv[1]](sys.argv[2])

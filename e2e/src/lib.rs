@@ -27,6 +27,7 @@ pub mod server;
 pub mod sql;
 pub mod sqlwire;
 pub mod store_suite;
+pub mod taker;
 pub mod volume;
 pub mod writers;
 

@@ -2,17 +2,15 @@
 //! those of HTTP: curl.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_e2e::taker::{Taker, check_no_repeat, each_takes};
 use mintage_e2e::{binary, need, run};
 
 /// Two tokens, and a function.
@@ -62,6 +60,14 @@ impl Client {
         };
         command.args([what, url]);
         command
+    }
+
+    fn take(&self, url: &str) -> Taker {
+        let name = match self {
+            Client::Python(_) => "postgrest-py",
+            Client::Node(_) => "postgrest-js",
+        };
+        Taker::start(name, self.command("take", url))
     }
 
     /// Runs it to its end.
@@ -155,67 +161,6 @@ fn postgrest_js_repeats_large_numbers_unless_they_are_quoted() {
     }
 }
 
-/// A client that takes numbers until it is dropped.
-struct Taker {
-    child: Child,
-    numbers: Receiver<i64>,
-    taken: Vec<i64>,
-}
-
-impl Taker {
-    fn start(client: &Client, url: &str) -> Taker {
-        let mut command = client.command("take", url);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (tell, numbers) = channel();
-        thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                // A line may be cut where the client ends.
-                let Ok(number) = line.parse() else { return };
-                if tell.send(number).is_err() {
-                    return;
-                }
-            }
-        });
-        Taker {
-            child,
-            numbers,
-            taken: Vec::new(),
-        }
-    }
-
-    /// Waits until it has taken so many more.
-    #[track_caller]
-    fn takes(&mut self, more: usize) {
-        let (until, wanted) = (Instant::now() + Duration::from_secs(60), self.taken.len() + more);
-        while self.taken.len() < wanted {
-            let left = until.saturating_duration_since(Instant::now());
-            let number = self.numbers.recv_timeout(left);
-            self.taken.push(number.expect("the client takes numbers"));
-        }
-    }
-}
-
-impl Drop for Taker {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-#[track_caller]
-fn check_no_repeat(what: &str, takers: &[Taker]) {
-    let all = || takers.iter().flat_map(|taker| &taker.taken);
-    let different: HashSet<&i64> = all().collect();
-    assert_eq!(
-        different.len(),
-        all().count(),
-        "{what}: a number was given out twice"
-    );
-    need::say(&format!("{what}: {} numbers, 0 repeats", different.len()));
-}
-
 /// Kills the server again and again under clients of these kinds.
 fn kill_under(clients: &[Client], kills: usize) {
     let folder = tempfile::tempdir().unwrap();
@@ -224,14 +169,14 @@ fn kill_under(clients: &[Client], kills: usize) {
     assert!(server.http("PUT", "/v1/sequences/orders", "{}").status < 300);
     let url = url(&server, "postgrest");
     let again = start(url.strip_prefix("http://").unwrap());
-    let mut takers: Vec<Taker> = clients.iter().map(|client| Taker::start(client, &url)).collect();
+    let mut takers: Vec<Taker> = clients.iter().map(|client| client.take(&url)).collect();
     for _ in 0..kills {
-        takers.iter_mut().for_each(|taker| taker.takes(50));
+        each_takes(50, &mut takers);
         server.kill();
         server = again.ready();
     }
-    takers.iter_mut().for_each(|taker| taker.takes(50));
-    check_no_repeat(&format!("{kills} kills"), &takers);
+    each_takes(50, &mut takers);
+    check_no_repeat(&format!("{kills} kills"), takers);
 }
 
 #[test]
@@ -312,15 +257,15 @@ fn two_servers_on_one_store_repeat_no_number_for_any_client() {
         .flat_map(|server| {
             let url = url(server, "postgrest");
             let clients = [Client::Python(python.clone()), Client::Node(modules.clone())];
-            clients.map(|client| Taker::start(&client, &url))
+            clients.map(|client| client.take(&url))
         })
         .collect();
-    takers.iter_mut().for_each(|taker| taker.takes(500));
+    each_takes(500, &mut takers);
     let [first, second] = servers;
     // One is killed; the clients of the other go on.
     first.kill();
-    takers[2..].iter_mut().for_each(|taker| taker.takes(500));
-    check_no_repeat("two servers", &takers);
+    each_takes(500, &mut takers[2..]);
+    check_no_repeat("two servers", takers);
     drop(second);
 }
 

@@ -2,19 +2,14 @@
 //! server and over two servers on one store, where no number comes twice.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::process::Command;
 
-use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::run::{Said, mint};
 use mintage_e2e::server::{Server, Start, two_servers};
 use mintage_e2e::store_suite::Engine;
+use mintage_e2e::taker::{Taker, check_no_repeat, each_takes};
 use mintage_e2e::{binary, need};
 
 /// A client program and what it is told before the ports.
@@ -75,75 +70,11 @@ impl Client {
     }
 
     /// Takes numbers from these ports.
-    fn take(&self, ports: &[u16]) -> Taking {
+    fn take(&self, ports: &[u16]) -> Taker {
         let mut command = self.command();
         command.arg("take").args(self.which);
         command.args(ports.iter().map(u16::to_string));
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let count = Arc::new(AtomicUsize::new(0));
-        let (out, counts) = (child.stdout.take().unwrap(), Arc::clone(&count));
-        let reader = thread::spawn(move || {
-            let lines = BufReader::new(out).lines();
-            let numbers = lines.map(|line| line.unwrap().parse().unwrap());
-            numbers
-                .inspect(|_| _ = counts.fetch_add(1, Ordering::Relaxed))
-                .collect()
-        });
-        let name = self.name;
-        Taking {
-            name,
-            child,
-            count,
-            reader,
-        }
-    }
-}
-
-/// A client that takes numbers until its standard input ends, and what it took.
-struct Taking {
-    name: &'static str,
-    child: Child,
-    count: Arc<AtomicUsize>,
-    reader: JoinHandle<Vec<u64>>,
-}
-
-impl Taking {
-    fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Whether it has taken so many.
-    #[track_caller]
-    fn has(&mut self, numbers: usize) -> bool {
-        if let Some(status) = self.child.try_wait().unwrap() {
-            let mut said = String::new();
-            let err = self.child.stderr.as_mut().unwrap();
-            err.read_to_string(&mut said).unwrap();
-            panic!("{} ended, {status}: {said}", self.name);
-        }
-        self.count() >= numbers
-    }
-
-    /// Ends it: every number that it took.
-    #[track_caller]
-    fn end(mut self) -> Vec<u64> {
-        drop(self.child.stdin.take());
-        let said = Said::from(self.child.wait_with_output().unwrap());
-        assert_eq!(said.code, 0, "{}: {}", self.name, said.err);
-        self.reader.join().unwrap()
-    }
-}
-
-/// Waits until each of them has taken some more: they found their server again.
-#[track_caller]
-fn each_takes_more(clients: &mut [Taking]) {
-    for client in clients {
-        let enough = client.count() + 50;
-        eventually(&format!("{} takes numbers", client.name), || client.has(enough));
+        Taker::start(self.name, command)
     }
 }
 
@@ -180,7 +111,7 @@ fn stock_php_redis_does_its_noscript_dance() {
 }
 
 /// All clients that are there, two of each, taking numbers from these ports.
-fn everybody(ports: &[u16]) -> Vec<Taking> {
+fn everybody(ports: &[u16]) -> Vec<Taker> {
     let each = [
         Client::redis_py(),
         Client::node("ioredis"),
@@ -190,26 +121,6 @@ fn everybody(ports: &[u16]) -> Vec<Taking> {
     let each: Vec<Client> = each.into_iter().flatten().collect();
     let twice = each.iter().chain(&each);
     twice.map(|client| client.take(ports)).collect()
-}
-
-/// What was taken by all of them: no number twice.
-#[track_caller]
-fn check_unique(clients: Vec<Taking>) {
-    let (mut seen, mut each) = (HashMap::new(), Vec::new());
-    for (which, client) in clients.into_iter().enumerate() {
-        let name = client.name;
-        let numbers = client.end();
-        each.push(format!("{name} {}", numbers.len()));
-        for (at, number) in numbers.into_iter().enumerate() {
-            let here = (which, name, at);
-            let before = seen.insert(number, here);
-            assert_eq!(
-                before, None,
-                "{number} came twice: to client, at: {here:?}, and before"
-            );
-        }
-    }
-    need::say(&format!("numbers by script: {}; 0 repeats", each.join(", ")));
 }
 
 #[test]
@@ -225,12 +136,12 @@ fn no_number_comes_twice_by_script_over_kills() {
         &format!("--http 127.0.0.1:{http} --resp 127.0.0.1:{resp}"),
     );
     for _ in 0..8 {
-        each_takes_more(&mut clients);
+        each_takes(50, &mut clients);
         server.kill();
         server = again.ready();
     }
-    each_takes_more(&mut clients);
-    check_unique(clients);
+    each_takes(50, &mut clients);
+    check_no_repeat("numbers by script", clients);
     drop(server);
 }
 
@@ -244,9 +155,9 @@ fn no_number_comes_twice_by_script_over_two_servers() {
     let mut servers = two_servers(folder.path(), &url);
     let ports: Vec<u16> = servers.iter().map(|server| server.resp.port()).collect();
     let mut clients = everybody(&ports);
-    each_takes_more(&mut clients);
+    each_takes(50, &mut clients);
     // The other one goes on alone.
     let _port = servers.remove(0).kill_for_good();
-    each_takes_more(&mut clients);
-    check_unique(clients);
+    each_takes(50, &mut clients);
+    check_no_repeat("numbers by script", clients);
 }

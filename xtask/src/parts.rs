@@ -1,6 +1,6 @@
 //! A test run in parts: what each ran, what it left, how long it took, and all of it in a table at the end.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub(crate) struct Part {
     /// Tests that are for the deep run.
     left: Vec<String>,
     /// What those that failed printed, each from its name on.
-    said: Vec<VecDeque<String>>,
+    said: Vec<Vec<String>>,
     /// Whether that is what is being read.
     says: bool,
     /// What was absent.
@@ -76,7 +76,7 @@ impl Part {
     fn hear(&mut self, line: &str) {
         let begins = line.starts_with("---- ") && line.ends_with(" stdout ----");
         if begins {
-            self.said.push(VecDeque::new());
+            self.said.push(Vec::new());
         }
         self.says = begins || self.says && !["stack backtrace:", "failures:"].contains(&line);
         if let (true, Some(said)) = (self.says, self.said.last_mut()) {
@@ -84,7 +84,7 @@ impl Part {
                 // The name stays.
                 said.remove(1);
             }
-            said.push_back(line.to_string());
+            said.push(line.to_string());
         }
     }
 
