@@ -277,7 +277,8 @@ mod tests {
         fn what_begins_with_its_time_or_counts_is_in_one_range_and_hot(
             seed in 0u64..1 << 40, apart in 1u64..1_000_000, shards in 2u32..64,
         ) {
-            let millis = |at: u64| 1_645_557_742_000 + at * apart / 10_000;
+            // The ids of one millisecond are in no order, so there are fewer than a run has.
+            let millis = |at: u64| 1_645_557_742_000 + at * apart.max(200) / 10_000;
             let versions_7 = random(seed).take(5_000).zip(0..).map(|(bits, at)| {
                 uuid::Builder::from_unix_timestamp_millis(millis(at), bits.to_be_bytes()[..10].try_into().unwrap())
                     .into_uuid()
@@ -309,6 +310,20 @@ mod tests {
                 prop_assert!(ranges.moving.hot && ranges.ordered, "{ranges:?}");
                 prop_assert!(found.hash.unwrap().p > 1e-7);
             }
+        }
+
+        #[test]
+        fn random_ids_of_one_millisecond_are_in_one_range_and_go_anywhere_in_it(
+            seed in 0u64..1 << 40, shards in 2u32..64,
+        ) {
+            let versions_7 = random(seed).take(5_000).map(|bits| {
+                uuid::Builder::from_unix_timestamp_millis(1_645_557_742_000, bits.to_be_bytes()[..10].try_into().unwrap())
+                    .into_uuid()
+            });
+            let ranges = of_uuids(shards, versions_7).ranges.unwrap();
+            prop_assert!(!ranges.spread.even && ranges.spread.words.contains("has all of them"), "{ranges:?}");
+            let moving = ranges.moving;
+            prop_assert!(!moving.hot && moving.at_once.unwrap() > moving.ranges as f64 * 0.6, "{moving:?}");
         }
     }
 
