@@ -205,7 +205,7 @@ impl AnchoredClock {
             generators: Arc::new(Generators::new(start)),
         };
         let unsettled = if settled { Duration::ZERO } else { confirm };
-        AnchoredClock {
+        let clock = AnchoredClock {
             runtime,
             watch: Mutex::new(Watch {
                 apart_ns: wall.unix_nanos() - line.boot.as_nanos() as i128,
@@ -222,7 +222,10 @@ impl AnchoredClock {
             epoch: AtomicU64::new(0),
             unconfirmed_ms: AtomicU64::new(0),
             unsettled_ms: AtomicU64::new(whole_ms(unsettled)),
-        }
+        };
+        // Whoever asks before the first look of the ledger is told that a far `floor` is held, too.
+        clock.look();
+        clock
     }
 
     /// Makes ids of formats that need no window: gives `make` the time, cheap to read, and the generators that belong

@@ -254,6 +254,9 @@ fn a_stored_time_far_ahead_is_held_until_the_wall_clock_is_confirmed() {
     let forty_years = Timestamp::from_unix_nanos(START_NS + 40 * 31_557_600 * 1_000_000_000);
     let bench = Bench::new(Some(forty_years));
     assert_eq!(bench.clock.now(), forty_years);
+    // Told from the first moment, whoever asks before the first look.
+    let told = bench.clock.report().unconfirmed;
+    assert_eq!(told, Some(Duration::from_secs(60)));
     bench.pass(59_000);
     assert!(bench.clock.report().unconfirmed.is_some());
     for _ in 0..5 {

@@ -148,6 +148,38 @@ fn a_start_with_the_right_clock_refuses_until_it_counts_and_then_goes_on() {
     }
 }
 
+/// A store that was told of a time by a clock which was ahead.
+#[derive(Debug)]
+struct Remembers(Arc<dyn Store>, Timestamp);
+
+impl Store for Remembers {
+    delegate_store!(0, but newest_wall);
+    fn newest_wall(&self) -> Option<Timestamp> {
+        Some(self.1)
+    }
+}
+
+#[test]
+fn a_start_at_a_remembered_time_is_told_of_from_the_first_moment() {
+    for ahead_ms in AHEAD_MS {
+        in_paused_time(|| async {
+            let cluster = around_memory().await;
+            let ahead = true_now(cluster.start).saturating_add(Duration::from_millis(ahead_ms as u64));
+            let node = cluster
+                .beside(Arc::new(Remembers(Arc::clone(&cluster.store), ahead)))
+                .node("right")
+                .await;
+            // Nobody was refused yet, and no task has looked at the clock.
+            let ready = node.ledger.ready();
+            assert!(ready.ready && !ready.pools.ready, "{ready:?}");
+            assert!(ready.pools.reasons[0].contains("not followed until"), "{ready:?}");
+            tokio::time::sleep(CONFIRMED).await;
+            let ready = node.ledger.ready();
+            assert!(ready.pools.ready, "{ready:?}");
+        });
+    }
+}
+
 #[test]
 fn a_worker_that_was_given_up_is_not_told_of_and_starts_do_not_wait_for_it() {
     in_paused_time(|| async {
