@@ -82,6 +82,11 @@ function take(array $ports): void
         } catch (RedisException) {
             unset($clients[$at]);
             usleep(20000);
+        } catch (RuntimeException $error) {
+            if (!str_starts_with($error->getMessage(), 'TRYAGAIN')) {
+                throw $error;
+            }
+            usleep(20000);
         }
     }
 }

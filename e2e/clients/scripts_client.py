@@ -70,6 +70,10 @@ def take(ports):
                 print(*range(first, last + 1), sep="\n", flush=True)
         except (redis.ConnectionError, redis.TimeoutError):
             time.sleep(0.02)
+        except redis.ResponseError as error:
+            if not str(error).startswith("TRYAGAIN"):
+                raise
+            time.sleep(0.02)
 
 
 if sys.argv[1] == "check":

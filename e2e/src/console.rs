@@ -66,26 +66,8 @@ pub fn run_page(page: &str) -> Vec<Difference> {
 pub struct Around {
     /// Variables of the shell.
     pub variables: Vec<(String, String)>,
-    /// What stands on the page for what is here, such as the usual address of a server for that of a private one.
-    pub instead: Vec<(String, String)>,
-}
-
-impl Around {
-    fn to_machine(&self, text: &str) -> String {
-        let mut text = text.to_string();
-        for (page, here) in &self.instead {
-            text = text.replace(page, here);
-        }
-        text
-    }
-
-    fn to_page(&self, line: &str) -> String {
-        let mut line = line.to_string();
-        for (page, here) in &self.instead {
-            line = line.replace(here, page);
-        }
-        line
-    }
+    /// The usual ports of servers on the page, and the ports of private ones that they stand for.
+    pub instead: Vec<(u16, u16)>,
 }
 
 /// The same among other servers; `mint serve` with options is started like that without.
@@ -100,15 +82,16 @@ pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
     let mut server: Option<Serving> = None;
     let mut differences = Vec::new();
     for step in steps(page) {
-        let given = if is_serve(&step.command) {
+        let given: Vec<String> = if is_serve(&step.command) {
             drop(server.take());
-            let options = around.to_machine(step.command.trim_start_matches("mint serve"));
+            let options = to_machine(step.command.trim_start_matches("mint serve"), &around.instead);
             let options = options
                 .strip_prefix("cargo run --release -- serve")
                 .unwrap_or(&options);
             let started = Serving::start(folder.path(), options);
-            let banner: Vec<String> = started.banner.iter().map(|line| around.to_page(line)).collect();
-            let banner = started.ports.to_page(&banner);
+            let ports = started.ports.beside(around);
+            let banner = started.banner.iter().map(|line| to_page(line, &ports));
+            let banner = banner.collect();
             server = Some(started);
             banner
         } else {
@@ -119,13 +102,11 @@ pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
                 },
                 |s| s.ports,
             );
-            let command = around.to_machine(&ports.to_machine(&step.command));
+            let all = ports.beside(around);
+            let command = to_machine(&step.command, &all);
             let said = shell(folder.path(), &bin, &command, ports, around);
-            let lines: Vec<String> = format!("{}{}", said.out, said.err)
-                .lines()
-                .map(|line| around.to_page(line))
-                .collect();
-            ports.to_page(&lines)
+            let said = format!("{}{}", said.out, said.err);
+            said.lines().map(|line| to_page(line, &all)).collect()
         };
         if !same(&step.output, &given) {
             differences.push(Difference { step, given });
@@ -245,22 +226,41 @@ struct Ports {
 }
 
 impl Ports {
-    fn to_machine(self, text: &str) -> String {
-        text.replace("7600", &self.http.to_string())
-            .replace("7601", &self.resp.to_string())
+    /// These and all others, each after the usual one that stands on the page for it.
+    fn beside(self, around: &Around) -> Vec<(u16, u16)> {
+        [&[(7600, self.http), (7601, self.resp)], &around.instead[..]].concat()
     }
+}
 
-    fn to_page(self, lines: &[String]) -> Vec<String> {
-        let back = |line: &str, port: u16, usual: &str| {
-            let port = port.to_string();
-            // A column keeps its width.
-            let padding = " ".repeat(port.len().saturating_sub(usual.len()));
-            line.replace(&format!("{port}  "), &format!("{usual}{padding}  "))
-                .replace(&port, usual)
-        };
-        let line = |line: &String| back(&back(line, self.http, "7600"), self.resp, "7601");
-        lines.iter().map(line).collect()
+/// A page's text with the ports of this machine, each of `ports` after the usual one that the page names.
+pub fn to_machine(text: &str, ports: &[(u16, u16)]) -> String {
+    let here = |port: &str| ports.iter().find(|(usual, _)| usual.to_string() == port);
+    numbers_replaced(text, |port, _| Some(here(port)?.1.to_string()))
+}
+
+/// A line of this machine with the ports of the page. A column keeps its width.
+fn to_page(line: &str, ports: &[(u16, u16)]) -> String {
+    let usual = |port: &str| ports.iter().find(|(_, here)| here.to_string() == port);
+    numbers_replaced(line, |port, after| {
+        let text = usual(port)?.0.to_string();
+        let width = if after.starts_with("  ") { port.len() } else { 0 };
+        Some(format!("{text:width$}"))
+    })
+}
+
+/// The text with other numbers, each replaced at most once: `other` is given all digits of one and what follows it. One
+/// port may hold the digits of another.
+fn numbers_replaced(text: &str, other: impl Fn(&str, &str) -> Option<String>) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(start);
+        let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        let (number, after) = number.split_at(end);
+        out += before;
+        out += other(number, after).as_deref().unwrap_or(number);
+        rest = after;
     }
+    out + rest
 }
 
 /// The last line that `mint serve` prints before it serves starts like this.
@@ -345,6 +345,18 @@ mod tests {
         assert_eq!(
             fixed,
             "```console\n$ a\nnew\n$ b\nsame\n$ c\nmore\nlines\n```\nend\n"
+        );
+    }
+
+    #[test]
+    fn ports_that_hold_the_digits_of_others_are_told_apart() {
+        let ports = [(7600, 33060), (7601, 17600), (3306, 40001)];
+        let page = "127.0.0.1:7600  x :3306/shop 7601, 76001";
+        let here = to_machine(page, &ports);
+        assert_eq!(here, "127.0.0.1:33060  x :40001/shop 17600, 76001");
+        assert_eq!(
+            to_page(&here, &ports),
+            "127.0.0.1:7600   x :3306/shop 7601, 76001"
         );
     }
 

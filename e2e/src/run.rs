@@ -89,12 +89,32 @@ pub fn isolate(command: &mut Command) {
 /// # Panics
 /// When it cannot be started.
 pub fn mint<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Said {
+    in_folder(folder, args)
+        .output()
+        .expect("mint can be started")
+        .into()
+}
+
+/// The same, waiting for a shared store as long as any answer takes on a busy machine.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn patient_mint<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Said {
+    let mut command = in_folder(folder, args);
+    command.envs([PATIENCE]);
+    command.output().expect("mint can be started").into()
+}
+
+/// How long an answer of a shared store may take on a busy machine, as a variable and its value.
+pub const PATIENCE: (&str, &str) = ("MINT_STORE__REQUEST_TIMEOUT", "20s");
+
+fn in_folder<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = command(args);
     command
         .current_dir(folder)
         .env("HOME", folder)
         .env_remove("XDG_STATE_HOME");
-    command.output().expect("mint can be started").into()
+    command
 }
 
 /// Runs a command, in words with blanks between, for the holder of a token.

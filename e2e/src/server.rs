@@ -74,6 +74,13 @@ impl Start {
         self
     }
 
+    /// Waits for a shared store as long as any answer takes on a busy machine.
+    #[must_use]
+    pub fn patient(self) -> Start {
+        let (name, value) = run::PATIENCE;
+        self.under(["env".into(), format!("{name}={value}")])
+    }
+
     /// A program that runs the server, such as strace, and its arguments.
     #[must_use]
     pub fn under<S: Into<OsString>>(mut self, wrapper: impl IntoIterator<Item = S>) -> Start {
@@ -327,7 +334,7 @@ pub fn two_servers(folder: &Path, store: &str) -> Vec<Server> {
         .map(|node| {
             let own = folder.join(node);
             fs::create_dir(&own).expect("the folder is ours");
-            Start::in_folder(&own).args(["--store", store]).ready()
+            Start::in_folder(&own).patient().args(["--store", store]).ready()
         })
         .into()
 }

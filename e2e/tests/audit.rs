@@ -74,7 +74,12 @@ fn one_planted_repeat_among_many_is_found_with_both_its_lines() {
         "it did not fit memory"
     );
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 0, "nothing is left behind");
-    assert_eq!(found["shards"]["even"], true);
+    // As even as chance is: once in a thousand million times it is not.
+    assert!(
+        found["shards"]["p"].as_f64().unwrap() > 1e-9,
+        "{}",
+        found["shards"]
+    );
 }
 
 #[test]

@@ -37,14 +37,13 @@ const LINES_MAX: usize = 60;
 
 /// The usual ports, and the clients of each told where the private server is.
 fn around(engine: &dyn Engine, usual_port: u16, variables: &[(&str, String)]) -> Around {
-    let port = engine.address().port().to_string();
-    let idgo = mintage_e2e::engine::port::free().port().to_string();
+    let idgo = mintage_e2e::engine::port::free().port();
     Around {
         variables: variables
             .iter()
             .map(|(name, value)| (name.to_string(), value.clone()))
             .collect(),
-        instead: vec![(usual_port.to_string(), port), ("6389".to_string(), idgo)],
+        instead: vec![(usual_port, engine.address().port()), (6389, idgo)],
     }
 }
 

@@ -296,11 +296,7 @@ fn wrong_usage_is_one_line_with_a_hint_and_exit_code_2() {
 #[test]
 fn a_server_that_is_not_there_is_named_with_what_to_do() {
     let home = home();
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let url = format!("http://{free}");
+    let url = format!("http://{}", mintage_e2e::engine::port::free());
     run::mint(home.path(), ["seq", "next", "orders", "--server", &url]).fails(3, &url, "mint serve");
 }
 

@@ -283,7 +283,8 @@ fn two_looks_tell_how_fast_counters_go_and_an_earlier_one_too() {
         "ids",
         &format!(
             "{LEAF} INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1000, 10);
-             CREATE TABLE fast (id int NOT NULL AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 1000000"
+             CREATE TABLE fast (id int NOT NULL AUTO_INCREMENT PRIMARY KEY);
+             INSERT INTO fast VALUES (1000000)"
         ),
     );
     let urls = [reader(&server)];
@@ -297,7 +298,7 @@ fn two_looks_tell_how_fast_counters_go_and_an_earlier_one_too() {
         while !watch.is_finished() {
             server.admin(
                 "ids",
-                "UPDATE leaf_alloc SET max_id = max_id + step; INSERT INTO fast SELECT NULL FROM seq_1_to_100000",
+                "UPDATE leaf_alloc SET max_id = max_id + step; INSERT INTO fast SELECT MAX(id) + 100000 FROM fast",
             );
         }
         watch.join().unwrap()

@@ -54,7 +54,7 @@ impl Lab {
     }
 
     fn open(&self, url: &str) -> Result<Arc<dyn Store>, StoreError> {
-        self.tokio.block_on(open_store(url, &quick(), self.runtime()))
+        self.tokio.block_on(open_store(url, &patient(), self.runtime()))
     }
 
     /// A server's ledger, each of whose numbers is a write of its own.
@@ -64,10 +64,16 @@ impl Lab {
             ..LedgerSettings::default()
         };
         let allowed = quick();
-        let opened = until_ok(|| open_store(url, &allowed, self.runtime()));
-        let store = self.tokio.block_on(opened);
-        let opening = Ledger::open(store, settings, self.runtime());
-        self.tokio.block_on(opening).unwrap()
+        self.tokio.block_on(async {
+            let store = until_ok(|| open_store(url, &allowed, self.runtime())).await;
+            let start = Instant::now();
+            loop {
+                match Ledger::open(store.clone(), settings.clone(), self.runtime()).await {
+                    Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(90) => {}
+                    opened => break opened.unwrap(),
+                }
+            }
+        })
     }
 
     /// Takes a number that nobody was given before, or tells why there is none for good.

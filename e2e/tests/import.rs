@@ -325,10 +325,13 @@ fn a_key_of_redis_comes_goes_back_and_comes_again_under_load() {
     }
 }
 
+/// More than clients take while a ceiling is put up, however long that takes.
+const AHEAD: &str = "+1000000";
+
 #[test]
 fn a_sequence_of_postgresql_comes_by_every_way_under_load() {
     if let Some(postgres) = Postgres::run() {
-        let ceiling = &["--ceiling", "+2000"];
+        let ceiling = &["--ceiling", AHEAD];
         under_load(
             "postgres",
             postgres,
@@ -351,7 +354,7 @@ fn counters_of_every_other_kind_come_stand_beside_and_go_back_under_load() {
         let Some(original) = OnMariadb::run(kind) else {
             return;
         };
-        let ceiling: &[&str] = &["--ceiling", "+3000"];
+        let ceiling: &[&str] = &["--ceiling", AHEAD];
         match kind.name {
             "mariadb" => under_load(
                 kind.name,
@@ -679,15 +682,18 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
             .concat(),
         )
     };
-    let stop = std::sync::atomic::AtomicBool::new(false);
     let said = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                lab.original.admin("ids", "SELECT nextval('mine')");
-            }
+        let draws = "DO $$ BEGIN LOOP PERFORM nextval('mine'), pg_sleep(0.01); END LOOP; END $$";
+        let drawer = scope.spawn(|| lab.original.psql("ids", draws));
+        eventually("somebody takes numbers", || {
+            let last = lab.original.admin("ids", "SELECT last_value FROM mine");
+            last.trim().parse::<i64>().unwrap() > 10
         });
         let said = mine(&watched);
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let ended =
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO $$ BEGIN LOOP%'";
+        lab.original.admin("ids", ended);
+        assert_ne!(drawer.join().unwrap().code, 0);
         said
     });
     assert!(

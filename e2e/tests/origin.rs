@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use mintage_e2e::cluster::eventually;
+use mintage_e2e::cluster::{eventually, within_a_minute};
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::resp::{Reply, Resp};
@@ -40,8 +40,9 @@ struct Lab {
     ours: Vec<i64>,
 }
 
-/// How long everything goes on between two kills.
+/// How long everything goes on between two kills at least, and how many numbers are taken in that time.
 const ROUND: Duration = Duration::from_millis(1200);
+const ROUND_TAKES: u64 = 500;
 /// How many numbers each client takes, and how long it waits after each.
 const CLIENT_TAKES: i64 = 1200;
 const CLIENT_WAITS: Duration = Duration::from_millis(3);
@@ -91,7 +92,10 @@ impl Lab {
             let config = format!("[sources.shop]\nurl_file = {:?}\n", file.display().to_string());
             fs::write(own.join("mint.toml"), config).unwrap();
         }
-        let server = Start::in_folder(&own).args(["--store", &self.url]).ready();
+        let server = Start::in_folder(&own)
+            .patient()
+            .args(["--store", &self.url])
+            .ready();
         self.servers[at] = Some(server);
     }
 
@@ -101,23 +105,25 @@ impl Lab {
 
     /// Takes from both servers for a while, and then kills one of them in the middle.
     fn round(&mut self, victim: usize) {
-        let is_over = AtomicBool::new(false);
+        let (is_over, taken) = (AtomicBool::new(false), AtomicU64::new(0));
         let redis: Vec<Resp> = (0..2).map(|at| self.server(at).redis()).collect();
         let doomed = self.servers[victim].take().expect("it runs");
         let numbers = std::thread::scope(|scope| {
-            let is_over = &is_over;
+            let (is_over, taken) = (&is_over, &taken);
             let takers: Vec<_> = redis
                 .into_iter()
-                .map(|redis| scope.spawn(move || take_until(redis, is_over)))
+                .map(|redis| scope.spawn(move || take_until(redis, is_over, taken)))
                 .collect();
             sleep(ROUND);
+            let is_served = within_a_minute(|| taken.load(Ordering::Relaxed) > ROUND_TAKES);
             doomed.kill();
             sleep(ROUND / 3);
             is_over.store(true, Ordering::Relaxed);
             let taken = takers.into_iter().map(|taker| taker.join().unwrap());
-            taken.collect::<Vec<_>>().concat()
+            let taken = taken.collect::<Vec<_>>().concat();
+            assert!(is_served, "{}", taken.len());
+            taken
         });
-        assert!(numbers.len() > 500, "{}", numbers.len());
         self.ours.extend(numbers);
         self.start(victim);
     }
@@ -140,7 +146,7 @@ impl Lab {
 }
 
 /// Single numbers and whole runs by turns, until somebody says so or the server is gone.
-fn take_until(mut redis: Resp, is_over: &AtomicBool) -> Vec<i64> {
+fn take_until(mut redis: Resp, is_over: &AtomicBool, taken: &AtomicU64) -> Vec<i64> {
     let mut numbers = Vec::new();
     for turn in 0.. {
         if is_over.load(Ordering::Relaxed) {
@@ -152,6 +158,7 @@ fn take_until(mut redis: Resp, is_over: &AtomicBool) -> Vec<i64> {
             Ok(reply) => {
                 let last = reply.int().expect("a number");
                 numbers.extend(last - n + 1..=last);
+                taken.fetch_add(n.unsigned_abs(), Ordering::Relaxed);
             }
             Err(_) => break,
         }

@@ -80,15 +80,13 @@ fn made(server: &Server, path: &str, definition: &str) {
 }
 
 fn mint(at: &Path, args: &[&str]) -> Said {
-    run::mint(at, args)
+    run::patient_mint(at, args)
 }
 
 fn server(at: &Path, name: &str, url: &str) -> Server {
     let folder = at.join(name);
     fs::create_dir_all(&folder).unwrap();
-    // No answer of a store on a busy machine takes as long.
-    fs::write(folder.join("mint.toml"), "[store]\nrequest_timeout = \"20s\"\n").unwrap();
-    Start::in_folder(&folder).args(["--store", url]).ready()
+    Start::in_folder(&folder).patient().args(["--store", url]).ready()
 }
 
 /// Why a server does not start.
@@ -158,6 +156,7 @@ fn killed_in_the_middle(at: &Path, args: &[&str], call: &str, nth: u32) -> bool 
     let ended = command
         .current_dir(at)
         .env("HOME", at)
+        .envs([run::PATIENCE])
         .env_remove("XDG_STATE_HOME")
         .stdin(Stdio::null())
         .output()

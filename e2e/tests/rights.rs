@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use mintage_e2e::cluster::eventually;
+use mintage_e2e::console;
+use mintage_e2e::engine::port;
 use mintage_e2e::need;
 use mintage_e2e::run::{self, Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
@@ -241,19 +243,9 @@ fn the_commands_for_other_machines_run_as_they_stand() {
         .map(|block| block.split("```").next().unwrap());
     let (server, clients) = (blocks.next().unwrap(), blocks.next().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let free = |_| {
-        std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port()
-            .to_string()
-    };
-    let ports = ["7600", "7601"].map(free);
+    let ports = [7600, 7601].map(|usual| (usual, port::free().port()));
     let script = |text: &str| {
-        let text = text
-            .replace("7600", &ports[0])
-            .replace("7601", &ports[1])
+        let text = console::to_machine(text, &ports)
             .replace(
                 "PYTHONPATH=proto",
                 concat!("PYTHONPATH=", env!("CARGO_MANIFEST_DIR"), "/../proto"),

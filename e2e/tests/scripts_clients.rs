@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use mintage_e2e::engine::port::free;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::run::{Said, mint};
 use mintage_e2e::server::{Server, Start, two_servers};
@@ -127,14 +128,11 @@ fn everybody(ports: &[u16]) -> Vec<Taker> {
 #[ignore = "minutes: kills under stock clients"]
 fn no_number_comes_twice_by_script_over_kills() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = Start::in_folder(folder.path()).ready();
-    let (http, resp) = (server.http.port(), server.resp.port());
-    let mut clients = everybody(&[resp]);
-    // The same port again, so that clients find it.
-    let again = Start::bare(
-        folder.path(),
-        &format!("--http 127.0.0.1:{http} --resp 127.0.0.1:{resp}"),
-    );
+    // The same port again after each kill, so that clients find it.
+    let [http, resp] = [free(), free()];
+    let again = Start::bare(folder.path(), &format!("--http {http} --resp {resp}"));
+    let mut server = again.ready();
+    let mut clients = everybody(&[resp.port()]);
     for _ in 0..8 {
         each_takes(50, &mut clients);
         server.kill();

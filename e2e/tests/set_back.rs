@@ -81,10 +81,10 @@ impl<E: Engine> Lab<E> {
     /// Takes so many of each, waiting for a store that is away; none may have been given out before.
     #[track_caller]
     fn take(&mut self, server: &Server, count: u64) {
-        let until = Instant::now() + Duration::from_secs(60);
         let mut redis = server.redis();
         for _ in 0..count {
             for at in 0..ASKED.len() {
+                let until = Instant::now() + Duration::from_secs(60);
                 while !self.try_take(&mut redis, at) {
                     assert!(Instant::now() < until, "it does not serve again");
                 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
+use mintage_e2e::writers::Session;
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
     Counter, Fence, Fenced, FindingCode, How, MoveId, Note, Source, SourceErrorKind, SourceSettings, Wanted,
@@ -156,9 +157,9 @@ fn open_at(lab: &Lab<Mariadb>, kind: &str, url: &str) -> Arc<dyn Source> {
 
 /// One whose patience a test can wait for.
 fn open_quick(lab: &Lab<Mariadb>, kind: &str) -> Arc<dyn Source> {
-    // A wait for locks ends before that for an answer, a second at least.
+    // A wait for locks takes half of that for an answer, a second at least.
     let settings = StoreSettings {
-        request_timeout: Duration::from_secs(2),
+        request_timeout: Duration::from_secs(4),
         ..quick()
     };
     open_with(lab, kind, &lab.direct(), settings)
@@ -590,18 +591,13 @@ fn waits_for_the_open(original: &Original) {
         made.cut(&key, &note);
         made.lift(&key, &note, None);
         // One that ends in time is waited for.
-        let holder = scope.spawn(|| lab.engine.sql("ids", &open.replace("60", "1")));
-        wait_for(&sleeping.replace("60", "1"));
-        let mark = made.cut(&key, &note);
-        let taken: i128 = holder
-            .join()
-            .unwrap()
-            .ok()
-            .lines()
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap();
+        let mut holder = Session::start(lab.engine.batch("ids"));
+        holder.ask("BEGIN");
+        let taken: i128 = holder.ask(&next).first().unwrap().parse().unwrap();
+        let fence = scope.spawn(|| made.cut(&key, &note));
+        wait_for(waiting);
+        holder.ask("COMMIT");
+        let mark = fence.join().unwrap();
         assert!(taken < mark, "{key}: {taken}, {mark}");
     });
     assert!(made.taken("w").is_err(), "{key}");
@@ -657,18 +653,30 @@ fn a_ceiling_says_the_least_one() {
     // Ahead, under load: nobody is refused below it, and nobody gets more.
     lab.engine.admin("ids", "CREATE SEQUENCE busy CACHE 10");
     let note = made.note("ids.busy");
-    let script = "SELECT NEXTVAL(busy);\n".repeat(4000);
+    let script = "SELECT NEXTVAL(busy);\n".repeat(1000);
+    let until_refused = || {
+        let mut seen = Vec::new();
+        loop {
+            let said = lab.engine.sql("ids", &script);
+            seen.extend(printed(&said.out));
+            if said.code != 0 {
+                break seen;
+            }
+        }
+    };
     std::thread::scope(|scope| {
-        let clients = [(); 2].map(|()| scope.spawn(|| lab.engine.sql("ids", &script)));
+        let clients = [(); 2].map(|()| scope.spawn(until_refused));
         while made.look("ids.busy").mark < Some(100) {}
-        let fenced = lab.wait(made.source.fence("ids.busy", Way::Ceiling(6000), &note));
+        let fenced = lab.wait(made.source.fence("ids.busy", Way::Ceiling(60_000), &note));
         let fenced = fenced.unwrap();
-        let said = clients.map(|client| client.join().unwrap());
-        let mut seen: Vec<i64> = said.iter().flat_map(|said| printed(&said.out)).collect();
+        let mut seen: Vec<i64> = clients
+            .into_iter()
+            .flat_map(|client| client.join().unwrap())
+            .collect();
         seen.sort_unstable();
         let given = seen.len();
         seen.dedup();
-        assert!(seen.len() == given && given > 5000, "{given}");
+        assert!(seen.len() == given && given > 50_000, "{given}");
         assert!(seen.iter().all(|number| i128::from(*number) < fenced.mark));
         assert!(made.taken("busy").unwrap_err().contains("4084"));
     });

@@ -428,19 +428,23 @@ fn the_last_numbers_are_taken_and_then_it_is_exhausted() {
     let script = "SELECT nextval('s');".repeat(200);
     let other = std::thread::scope(|scope| {
         let other = scope.spawn(|| lab.engine.psql("ids", &script).out);
-        let error = loop {
-            match lab.wait(source.take("s", 30)) {
-                Ok(runs) => seen.extend(numbers(&runs)),
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(
-            (error.kind, error.outcome),
-            (SourceErrorKind::Exhausted, Outcome::NotDone),
-            "{error}"
-        );
+        // Not to the end: a take that falls short of it because another draws the last numbers leaves a gap.
+        for _ in 0..20 {
+            seen.extend(numbers(&lab.wait(source.take("s", 30)).unwrap()));
+        }
         other.join().unwrap()
     });
+    let error = loop {
+        match lab.wait(source.take("s", 30)) {
+            Ok(runs) => seen.extend(numbers(&runs)),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        (error.kind, error.outcome),
+        (SourceErrorKind::Exhausted, Outcome::NotDone),
+        "{error}"
+    );
     seen.extend(other.lines().map(|line| line.parse::<i64>().unwrap()));
     seen.sort_unstable();
     let all: Vec<i64> = (1..2000).step_by(2).collect();

@@ -62,13 +62,13 @@ impl Seen {
 fn server(folder: &Path, name: &str, url: &str) -> Server {
     let folder = folder.join(name);
     std::fs::create_dir(&folder).unwrap();
-    Start::in_folder(&folder).args(["--store", url]).ready()
+    Start::in_folder(&folder).patient().args(["--store", url]).ready()
 }
 
 fn backed_up_restored_and_moved(old: impl Engine, new: impl Engine) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let mint = |args: &[&str]| -> Said { run::mint(at, args) };
+    let mint = |args: &[&str]| -> Said { run::patient_mint(at, args) };
     let (old, new) = (old.url(old.address()), new.url(new.address()));
     let mut seen = Seen::default();
 

@@ -106,6 +106,7 @@ impl Etcd {
         command
             .env("ETCDCTL_API", "3")
             .args(["--endpoints", &format!("http://{}", self.address)])
+            .args(["--dial-timeout=60s", "--command-timeout=60s"])
             .args(args);
         run::with_input(command, b"")
     }

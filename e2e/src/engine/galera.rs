@@ -285,7 +285,7 @@ impl Galera {
         command
             .args([
                 "--no-defaults",
-                "--connect-timeout=2",
+                "--connect-timeout=60",
                 "-u",
                 "root",
                 "-N",

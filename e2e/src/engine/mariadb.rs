@@ -98,9 +98,21 @@ impl Mariadb {
 
     /// Runs SQL as the administrator, as a batch: rows without headings, fields parted by tabs.
     pub fn sql(&self, database: &str, sql: &str) -> Said {
+        run::with_input(self.batch(database), sql.as_bytes())
+    }
+
+    /// The client program that reads a batch of the administrator's, and writes every row at once.
+    pub fn batch(&self, database: &str) -> Command {
         let mut command = self.client("mariadb");
-        command.args(["-N", "-B", "--default-character-set=utf8mb4", "-D", database]);
-        run::with_input(command, sql.as_bytes())
+        command.args([
+            "-N",
+            "-B",
+            "-n",
+            "--default-character-set=utf8mb4",
+            "-D",
+            database,
+        ]);
+        command
     }
 
     /// The whole database as SQL that puts it back in the place of what is there then.
@@ -120,7 +132,7 @@ impl Mariadb {
     pub fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
-            .args(["--no-defaults", "--connect-timeout=2", "-u", "root", "-S"])
+            .args(["--no-defaults", "--connect-timeout=60", "-u", "root", "-S"])
             .arg(self.folder.path().join("s"));
         command
     }
@@ -181,7 +193,7 @@ impl Engine for Mariadb {
         let mut child = child.expect("mariadbd can be started");
         while child.try_wait().expect("was started").is_none() {
             let mut ping = self.client("mariadb-admin");
-            ping.arg("ping");
+            ping.args(["--connect-timeout=2", "ping"]);
             if run::with_input(ping, b"").code == 0 {
                 self.process.started(child);
                 return;

@@ -135,7 +135,10 @@ impl ZooKeeper {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build();
         tokio.expect("a runtime can be had").block_on(async {
             let digest = format!("mint:{OWNER_PASSWORD}");
-            let connector = Client::connector().with_auth("digest", digest.as_bytes());
+            // The longest session that ticks of a second grant.
+            let connector = Client::connector()
+                .with_session_timeout(Duration::from_secs(20))
+                .with_auth("digest", digest.as_bytes());
             let client = connector.connect(&self.address.to_string()).await;
             let client = client.expect("the server answers");
             work(&client).await.expect("the owner may")

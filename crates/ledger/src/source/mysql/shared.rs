@@ -371,8 +371,8 @@ pub(super) async fn durability(link: &MyLink) -> Result<Durability, SourceError>
     Ok(probe.durability)
 }
 
-/// Says how long statements of a session wait for the locks of others: shorter than we wait for their answer, so that
-/// it is known that nothing was done.
+/// Says how long statements of a session wait for the locks of others: half as long as we wait for their answer, so that
+/// it comes in time and it is known that nothing was done.
 pub(super) async fn wait_briefly(link: &MyLink, held: &mut MyHeld<'_>) -> Result<(), SourceError> {
     held.script(&format!("SET SESSION lock_wait_timeout = {}", patience_s(link)))
         .await
@@ -380,7 +380,7 @@ pub(super) async fn wait_briefly(link: &MyLink, held: &mut MyHeld<'_>) -> Result
 
 fn patience_s(link: &MyLink) -> u64 {
     let answer_s = link.settings.request_timeout.as_secs();
-    answer_s.saturating_sub(1).clamp(1, LOCK_WAIT_S)
+    (answer_s / 2).clamp(1, LOCK_WAIT_S)
 }
 
 /// Makes the session the only one that changes the fence of a key, until [`disown`] or its end. Needs no right, and is

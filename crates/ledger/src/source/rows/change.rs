@@ -161,13 +161,7 @@ impl<D: Speech> RowSource<D> {
 
     async fn rename(&self, held: &mut Held<'_, D>, from: &Table, to: &Table) -> Result<(), SourceError> {
         // Writers queue behind a RENAME that waits: it gives up before we do.
-        let patience_s = self
-            .link
-            .settings
-            .request_timeout
-            .as_secs()
-            .saturating_sub(1)
-            .max(1);
+        let patience_s = (self.link.settings.request_timeout.as_secs() / 2).max(1);
         held.script(&format!("SET SESSION lock_wait_timeout = {patience_s}"))
             .await?;
         held.script(&format!(
