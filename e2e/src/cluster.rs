@@ -140,12 +140,27 @@ impl<E: Engine> Cluster<E> {
     /// When the store refuses.
     #[track_caller]
     pub fn with_options(engine: E, pool: &'static str, worker_bits: u8, options: &[&str]) -> Cluster<E> {
+        Cluster::with_windows(engine, pool, worker_bits, "2s", options)
+    }
+
+    /// The same with windows of another length.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    #[track_caller]
+    pub fn with_windows(
+        engine: E,
+        pool: &'static str,
+        worker_bits: u8,
+        window: &str,
+        options: &[&str],
+    ) -> Cluster<E> {
         let mut cluster = Cluster::bare(engine, pool, options);
         let url = cluster.url.clone();
         cluster.mint(&["init", "--store", &url]);
         let layout = layout(worker_bits);
         cluster.mint(&[
-            "pool", "create", pool, "--layout", &layout, "--window", "2s", "--store", &url,
+            "pool", "create", pool, "--layout", &layout, "--window", window, "--store", &url,
         ]);
         cluster
     }

@@ -471,7 +471,9 @@ fn what_is_asked_most_is_two_steps_away() {
     let folder = tempfile::tempdir().unwrap();
     let servers = two_servers(folder.path(), &made(&store, folder.path()));
     furnish(&servers[0]);
-    servers[1].http("POST", "/v1/snowflakes/default", "");
+    eventually("the other holds a worker, too", || {
+        servers[1].http("POST", "/v1/snowflakes/default", "").status == 200
+    });
     let Some(browser) = Browser::open(&servers[0].url()) else {
         return;
     };

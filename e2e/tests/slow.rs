@@ -14,13 +14,17 @@ use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
 
-/// How late docs/outage.md says that an answer may be.
+/// How late docs/outage.md says that an answer may be with the default timeouts.
 fn late(kind: &str) -> Duration {
     match kind {
         "redis" | "etcd" => Duration::from_millis(900),
         _ => Duration::from_millis(600),
     }
 }
+
+/// All times are so many times as long here, the timeouts and how late answers are, so that what a busy machine adds is
+/// little beside them.
+const SLOWER: u32 = 2;
 
 /// What a client that never stops asking has seen.
 #[derive(Debug, Default)]
@@ -60,7 +64,11 @@ fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
     let start = |name: &str| {
         let home = folder.path().join(name);
         std::fs::create_dir_all(&home).unwrap();
-        std::fs::write(home.join("mint.toml"), format!("[store]\nurl = {url:?}\n")).unwrap();
+        let timeout_s = 2 * SLOWER;
+        let settings = format!(
+            "[store]\nurl = {url:?}\nrequest_timeout = \"{timeout_s}s\"\nconnect_timeout = \"{timeout_s}s\"\n"
+        );
+        std::fs::write(home.join("mint.toml"), settings).unwrap();
         Start::in_folder(&home).args(["--config", "mint.toml"]).ready()
     };
     let server = start("first");
@@ -75,7 +83,7 @@ fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
         left.is_some_and(|left| left.parse::<f64>().unwrap() > 30.0)
     });
 
-    proxy.set(Fault::DelayAnswers(late(kind)));
+    proxy.set(Fault::DelayAnswers(SLOWER * late(kind)));
     eventually(kind, || serves_a_new_name(&server, "late"));
     // As after a restart of the store: everything about the connection is asked anew, slowly.
     proxy.cut_all();

@@ -241,11 +241,12 @@ mod counter {
     }
 
     impl Pair {
-        /// `None` if something came between the readings. 2^17 counts are 25 to 130 µs.
+        /// `None` if something came between the readings: 2^14 counts are 3 to 16 µs, less than what the rate is
+        /// rounded down by in the shortest time that it is measured over.
         fn read() -> Option<Pair> {
             let before = counter();
             let instant = Instant::now();
-            (counter().wrapping_sub(before) < 1 << 17).then_some(Pair {
+            (counter().wrapping_sub(before) < 1 << 14).then_some(Pair {
                 counter: before,
                 instant,
             })

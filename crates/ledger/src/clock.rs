@@ -28,6 +28,10 @@ const SLEW_MAX: Duration = Duration::from_secs(5);
 const SLEW_PPM: i128 = 1_000;
 /// A change of the offset between two looks that counts as a step of the wall clock.
 const STEP_MIN: Duration = Duration::from_millis(100);
+/// Two readings of boot time that are less apart are of one moment.
+const TOGETHER: Duration = Duration::from_millis(10);
+/// How often both clocks are read for that.
+const READINGS_MAX: usize = 10;
 /// How many steps are remembered.
 const STEPS_MAX: usize = 64;
 /// How often the wall clock is looked at.
@@ -190,14 +194,13 @@ impl AnchoredClock {
     /// followed once it has stood for `confirm`, or at once where the kernel says that its clock is synchronised: so
     /// is a wall clock far before `floor`, which a wrong clock left behind.
     pub fn new(runtime: Arc<dyn Runtime>, floor: Option<Timestamp>, confirm: Duration) -> Self {
-        let wall = runtime.wall();
         let settled = runtime.clock_synchronised() == Some(true);
+        let (wall, boot) = both(&*runtime);
         let far = |floor: &Timestamp| floor.since(wall) > SLEW_MAX;
         let start = match floor {
             Some(floor) if !(settled && far(&floor)) => floor.max(wall),
             _ => wall,
         };
-        let boot = runtime.boottime();
         let line = Line {
             wall_ns: start.unix_nanos(),
             boot,
@@ -308,8 +311,8 @@ impl AnchoredClock {
     /// Returns whether something was confirmed: a step was followed, or the clock is settled from now on.
     pub fn look(&self) -> bool {
         let mut watch = self.watch.lock().expect("no panic while held");
-        let boot = self.runtime.boottime();
-        let wall = self.runtime.wall().unix_nanos();
+        let (wall, boot) = both(&*self.runtime);
+        let wall = wall.unix_nanos();
         let line = self.line.load_full();
         let now = line.at(boot);
         let boot_ns = boot.as_nanos() as i128;
@@ -394,6 +397,21 @@ impl AnchoredClock {
         self.unsettled_ms.store(whole_ms(left), Ordering::Release);
         settled
     }
+}
+
+/// The wall clock and the boot time of one moment. Read again where this thread was set aside in between: that would
+/// look like a step.
+fn both(runtime: &dyn Runtime) -> (Timestamp, Duration) {
+    let mut before = runtime.boottime();
+    for _ in 1..READINGS_MAX {
+        let wall = runtime.wall();
+        let after = runtime.boottime();
+        if after.saturating_sub(before) < TOGETHER {
+            return (wall, before);
+        }
+        before = after;
+    }
+    (runtime.wall(), before)
 }
 
 /// The line from `target` on, where `now` was read: with other generators if that is back in time.

@@ -40,10 +40,11 @@ fn numbers_go_on_without_a_gap_after_a_clean_stop() {
                 assert_eq!(orders.take(1).await.unwrap().first, expected);
                 expected += 1;
             }
-            assert!(
-                ledger.show(&name).await.unwrap().unused > 0,
-                "something to give back"
-            );
+            // Something to give back: a block may end with any number.
+            while ledger.show(&name).await.unwrap().unused == 0 {
+                assert_eq!(orders.take(1).await.unwrap().first, expected);
+                expected += 1;
+            }
             ledger.close().await.unwrap();
             assert!(matches!(orders.take(1).await, Err(LedgerError::Closing)));
         }

@@ -14,11 +14,15 @@ const START_NS: i128 = 1_800_000_000_000_000_000;
 struct Turned {
     boot_ms: AtomicU64,
     wall_off_ms: AtomicI64,
+    /// Whoever reads the wall clock next stands still for so long before.
+    stall_ms: AtomicU64,
     synchronised: std::sync::atomic::AtomicBool,
 }
 
 impl Runtime for Turned {
     fn wall(&self) -> Timestamp {
+        let stall_ms = self.stall_ms.swap(0, Ordering::Relaxed);
+        self.boot_ms.fetch_add(stall_ms, Ordering::Relaxed);
         let ms = self.boot_ms.load(Ordering::Relaxed) as i64 + self.wall_off_ms.load(Ordering::Relaxed);
         Timestamp::from_unix_nanos(START_NS + i128::from(ms) * 1_000_000)
     }
@@ -79,6 +83,17 @@ fn it_follows_a_steady_wall_clock() {
     let bench = Bench::new(None);
     assert_eq!(bench.pass(10_000), 10_000);
     assert_eq!(bench.clock.report().steps, 0);
+}
+
+#[test]
+fn a_thread_that_is_set_aside_between_two_readings_sees_no_step() {
+    let bench = Bench::new(None);
+    bench.pass(1_000);
+    // After the boot time was read and before the wall clock.
+    bench.machine.stall_ms.store(6_000, Ordering::Relaxed);
+    bench.pass(1_000);
+    let report = bench.clock.report();
+    assert_eq!((report.steps, report.unconfirmed, bench.ms()), (0, None, 8_000));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mintage::{ClockPolicy, Timestamp};
@@ -31,7 +31,7 @@ async fn fresh(runtime: Arc<SystemRuntime>) -> Arc<Ledger> {
         .unwrap()
 }
 
-async fn pool_on(store: &Arc<dyn Store>, runtime: &Arc<SystemRuntime>) -> (Arc<Ledger>, Arc<Pool>) {
+async fn pool_on<R: Runtime>(store: &Arc<dyn Store>, runtime: &Arc<R>) -> (Arc<Ledger>, Arc<Pool>) {
     let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
         .await
         .unwrap();
@@ -226,7 +226,10 @@ fn a_layout_that_can_only_be_read_makes_no_pool() {
 #[test]
 fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
     run(|runtime| async move {
-        let ledger = fresh(runtime).await;
+        let runtime = Moved::new(runtime);
+        runtime.stand();
+        let ledger = Ledger::open(memory(runtime.clone()).await, LedgerSettings::default(), runtime);
+        let ledger = ledger.await.unwrap();
         let layout = mintage::Layout::builder("few")
             .time("t", 41)
             .worker("w", 2)
@@ -268,6 +271,8 @@ fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
 #[test]
 fn a_lent_window_is_renewed_by_its_version_only() {
     run(|runtime| async move {
+        let runtime = Moved::new(runtime);
+        runtime.stand();
         let store = memory(runtime.clone()).await;
         let (_ledger, pool) = pool_on(&store, &runtime).await;
         let lent = pool.lend("billing").await.unwrap();
@@ -298,20 +303,62 @@ fn a_lent_window_is_renewed_by_its_version_only() {
     });
 }
 
-/// A runtime whose wall clock the test moves; everything else is the system's.
+/// A runtime whose wall clock the test moves and whose time it lets stand, so that a machine which is busy for seconds
+/// changes nothing; everything else is the system's.
 #[derive(Debug)]
 struct Moved {
     inner: Arc<SystemRuntime>,
     offset_ms: AtomicI64,
+    stood: Mutex<Stood>,
+}
+
+#[derive(Debug, Default)]
+struct Stood {
+    /// Since when it stands, in the system's boot time.
+    since: Option<Duration>,
+    /// How long it has stood before.
+    before: Duration,
+}
+
+impl Moved {
+    fn new(inner: Arc<SystemRuntime>) -> Arc<Moved> {
+        Arc::new(Moved {
+            inner,
+            offset_ms: AtomicI64::new(0),
+            stood: Mutex::default(),
+        })
+    }
+
+    fn stand(&self) {
+        self.stood.lock().unwrap().since = Some(self.inner.boottime());
+    }
+
+    fn go_on(&self) {
+        let lost = self.lost();
+        *self.stood.lock().unwrap() = Stood {
+            since: None,
+            before: lost,
+        };
+    }
+
+    /// How long it has stood, all in all.
+    fn lost(&self) -> Duration {
+        let stood = self.stood.lock().unwrap();
+        let now = stood
+            .since
+            .map_or(Duration::ZERO, |since| self.inner.boottime() - since);
+        stood.before + now
+    }
 }
 
 impl Runtime for Moved {
     fn wall(&self) -> Timestamp {
-        let ms = self.offset_ms.load(Ordering::SeqCst);
-        Timestamp::from_unix_nanos(self.inner.wall().unix_nanos() + i128::from(ms) * 1_000_000)
+        let ns =
+            i128::from(self.offset_ms.load(Ordering::SeqCst)) * 1_000_000 - self.lost().as_nanos() as i128;
+        Timestamp::from_unix_nanos(self.inner.wall().unix_nanos() + ns)
     }
     fn boottime(&self) -> Duration {
-        self.inner.boottime()
+        self.inner.boottime() - self.lost()
     }
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         self.inner.sleep(duration)
@@ -333,10 +380,7 @@ impl Runtime for Moved {
 #[test]
 fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
     run(|system| async move {
-        let runtime = Arc::new(Moved {
-            inner: system,
-            offset_ms: AtomicI64::new(0),
-        });
+        let runtime = Moved::new(system);
         let store = memory(runtime.clone()).await;
         let settings = LedgerSettings {
             clock_policy: ClockPolicy::Error,
@@ -354,7 +398,7 @@ fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
         let hold = pool("hold", "twitter", Some(ClockPolicy::Hold)).await.unwrap();
         let error = pool("error", "twitter", None).await.unwrap();
         let wait = ClockPolicy::Wait {
-            max: Duration::from_millis(200),
+            max: Duration::from_secs(60),
         };
         let wait = pool("wait", "twitter", Some(wait)).await.unwrap();
         let bump = pool("bump", "rollback2", Some(ClockPolicy::Bump)).await.unwrap();
@@ -366,19 +410,21 @@ fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
             "as the ledger is set"
         );
 
+        runtime.stand();
         let mut ids = [0; 10];
-        for pool in [&hold, &error, &wait, &bump] {
+        for pool in [&error, &wait, &bump, &hold] {
             pool.mint(&mut ids).await.unwrap();
         }
         let before = ids;
         runtime.offset_ms.store(-100, Ordering::SeqCst);
-        hold.mint(&mut ids).await.unwrap();
         let refused = error.mint(&mut ids).await.unwrap_err();
         assert!(matches!(refused, LedgerError::ClockBack { .. }), "{refused}");
-        // The clock catches up within what the policy waits.
+        hold.mint(&mut ids).await.unwrap();
+        assert!(ids > before, "held: the step is within max_ahead");
+        // The clock catches up within what the policy waits, and with where the window begins.
+        runtime.go_on();
         wait.mint(&mut ids).await.unwrap();
         bump.mint(&mut ids).await.unwrap();
-        assert!(ids > before, "held: the step is within max_ahead");
         // An hour is beyond waiting; and back again everything goes on.
         runtime.offset_ms.store(-3_600_000, Ordering::SeqCst);
         let refused = wait.mint(&mut ids).await.unwrap_err();
@@ -405,6 +451,8 @@ fn named(name: &str) -> Name {
 #[test]
 fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
     run(|runtime| async move {
+        let runtime = Moved::new(runtime);
+        runtime.stand();
         let store = memory(runtime.clone()).await;
         let open = async || {
             Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
@@ -440,6 +488,7 @@ fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
 #[test]
 fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
     run(|runtime| async move {
+        let runtime = Moved::new(runtime);
         let folder = tempfile::tempdir().unwrap();
         let url = format!("file:{}", folder.path().join("data").display());
         let open = async || {
@@ -461,9 +510,11 @@ fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
             .unwrap();
         let node = v1.kind().clone();
         // A window that was lent and given up is nobody's; one that was not is.
+        runtime.stand();
         let lent = v1.lend("billing").await.unwrap();
         let error = ledger.drop_pool(&uuids).await.unwrap_err();
         assert!(error.to_string().contains("is held by billing until"), "{error}");
+        runtime.go_on();
         v1.end_lent(lent.worker, &lent.owner, lent.version).await.unwrap();
         ledger.drop_pool(&uuids).await.unwrap();
         ledger.close().await.unwrap();

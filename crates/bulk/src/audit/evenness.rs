@@ -270,7 +270,7 @@ mod tests {
             let found = of_uuids(shards, versions_1(seed, 6_000_000_000).take(20_000));
             let moving = found.ranges.unwrap().moving;
             prop_assert!(moving.at_once.unwrap() > moving.ranges as f64 * 0.6, "{moving:?}");
-            prop_assert!(found.hash.unwrap().p > 1e-7);
+            prop_assert!(found.hash.unwrap().p > 1e-12);
         }
 
         #[test]
@@ -308,7 +308,7 @@ mod tests {
                 let ranges = found.ranges.unwrap();
                 prop_assert!(!ranges.spread.even && ranges.spread.words.contains("has all of them"), "{ranges:?}");
                 prop_assert!(ranges.moving.hot && ranges.ordered, "{ranges:?}");
-                prop_assert!(found.hash.unwrap().p > 1e-7);
+                prop_assert!(found.hash.unwrap().p > 1e-12);
             }
         }
 

@@ -147,6 +147,12 @@ impl<'a> Demo<'a> {
         clients::prepare(&client()?)?;
         let book = Book::new();
         let clients = clients::start(&book, at, client)?;
+        // The seconds are counted once every client was answered.
+        let since = Instant::now();
+        let is_unanswered = || clients::Kind::ALL.iter().any(|kind| book.got(*kind) == 0);
+        while is_unanswered() && since.elapsed() < FIRST_ANSWER_TIMEOUT && !stop.load(Relaxed) {
+            thread::sleep(TICK);
+        }
         Ok(Demo {
             args,
             folder,
@@ -252,6 +258,9 @@ impl<'a> Demo<'a> {
 
 /// How often it looks around.
 const TICK: Duration = Duration::from_millis(20);
+
+/// A client that was not answered for so long is waited for no more.
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Clients end with their next answer.
 const END_TIMEOUT: Duration = Duration::from_secs(3);
