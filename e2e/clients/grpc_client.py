@@ -146,10 +146,14 @@ def wrong():
 
 
 def greedy():
-    mint = Mint()
-    answers = [refusal(mint.Next, name="orders") for _ in range(30)]
+    mint, answers = Mint(), set()
+    # However slow this is, the bucket is empty some time.
+    for _ in range(10_000):
+        answers.add(refusal(mint.Next, name="orders")[1])
+        if "RATE_LIMITED" in answers:
+            break
     streamed = refusal(mint.NextStream, name="orders")
-    return [sorted({answer[1] for answer in answers}), streamed]
+    return [sorted(answers), streamed]
 
 
 def stream():

@@ -164,11 +164,11 @@ fn postgrest_js_repeats_large_numbers_unless_they_are_quoted() {
 /// Kills the server again and again under clients of these kinds.
 fn kill_under(clients: &[Client], kills: usize) {
     let folder = tempfile::tempdir().unwrap();
-    let start = |at: &str| Start::in_folder(folder.path()).args(["--face", &format!("postgrest={at}")]);
-    let mut server = start("127.0.0.1:0").ready();
+    let at = mintage_e2e::engine::port::free();
+    let again = Start::in_folder(folder.path()).args(["--face", &format!("postgrest={at}")]);
+    let mut server = again.ready();
     assert!(server.http("PUT", "/v1/sequences/orders", "{}").status < 300);
     let url = url(&server, "postgrest");
-    let again = start(url.strip_prefix("http://").unwrap());
     let mut takers: Vec<Taker> = clients.iter().map(|client| client.take(&url)).collect();
     for _ in 0..kills {
         each_takes(50, &mut takers);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -63,11 +63,7 @@ impl Proxied {
         let server = Start::in_folder(folder.path()).ready();
         // Somebody else may take the port before the proxy does.
         for _ in 0..20 {
-            let port = TcpListener::bind("127.0.0.1:0")
-                .unwrap()
-                .local_addr()
-                .unwrap()
-                .port();
+            let port = mintage_e2e::engine::port::free().port();
             if let Some(proxy) = run(&server, folder.path(), port) {
                 let token = made["token"].as_str().unwrap().to_string();
                 return Proxied {

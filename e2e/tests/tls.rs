@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
@@ -273,9 +273,9 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     let other = certified("");
     fs::copy(other.path().join("server.key"), at.join("server.key")).unwrap();
     eventually("it is told", || {
-        server.log().contains("those from before are kept")
+        server.log().contains("does not fit the certificate")
     });
-    assert!(server.log().contains("does not fit the certificate"));
+    assert!(server.log().contains("those from before are kept"));
     assert!(works(&first));
     // A pair that is not good yet: neither is it shown.
     if let Some(faketime) = need::faketime() {
@@ -335,8 +335,14 @@ fn refusals_of_requests_with_a_body_arrive_over_http2() {
     ] {
         for _ in 0..20 {
             let words = format!("--cacert ca.pem --http2 -o out -w %{{http_code}} -X PUT {url} -d {body}");
-            let said = run::curl_as(at, token, &words);
-            assert_eq!((said.code, &*said.out), (0, status), "{said:?}");
+            // The rest of a body is read for a second: who was not through by then, on a busy machine, asks again.
+            eventually("curl is in time", || {
+                let began = Instant::now();
+                let said = run::curl_as(at, token, &words);
+                let is_late = said.code != 0 && began.elapsed() > Duration::from_secs(1);
+                assert!(is_late || (said.code, &*said.out) == (0, status), "{said:?}");
+                !is_late
+            });
         }
     }
 }
@@ -457,9 +463,12 @@ fn memory_kib(server: &Server) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Handshakes that are broken off, slow, old, or no handshakes at all; one good client all the time.
 fn spoilt_handshakes(count: usize) {
-    let folder = certified("handshake_timeout = \"1s\"\n");
+    let timeout = format!("handshake_timeout = \"{}s\"\n", HANDSHAKE_TIMEOUT.as_secs());
+    let folder = certified(&timeout);
     let at = folder.path();
     let server = Start::bare(at, TLS).ready();
     let before = memory_kib(&server);
@@ -499,7 +508,13 @@ fn spoilt_handshakes(count: usize) {
                 "seq next orders --cacert ca.pem --server https://127.0.0.1:{}",
                 server.http.port()
             );
-            run::mint(at, words.split(' ')).ok();
+            // Whoever is in time is let in; on a busy machine the good client may not be.
+            eventually("the good client is in time", || {
+                let began = Instant::now();
+                let said = run::mint(at, words.split(' '));
+                assert!(said.code == 0 || began.elapsed() >= HANDSHAKE_TIMEOUT, "{said:?}");
+                said.code == 0
+            });
         }
     });
     let after = memory_kib(&server);
