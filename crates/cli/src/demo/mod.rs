@@ -32,7 +32,7 @@ use crate::tls::TlsFiles;
                   The exit code is 1 if an id came twice; those that did are shown."
 )]
 pub(crate) struct Args {
-    /// How long it goes on
+    /// How long it goes on, from when every client was answered
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
     /// After how many seconds the server is killed (kill -9) and started again; 0 for never
