@@ -8,6 +8,8 @@ use std::fs;
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use crate::step;
 
@@ -176,6 +178,7 @@ pub(crate) fn debian(tools: &[Tool]) {
     let apt = |args: &[&str]| {
         Command::new("apt-get")
             .args(["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"])
+            .args(["-o", "Acquire::Retries=3"])
             .args(args)
             .env("DEBIAN_FRONTEND", "noninteractive")
             .status()
@@ -249,7 +252,7 @@ pub(crate) fn node() -> Option<PathBuf> {
         .arg("--prefix")
         .arg(&folder)
         .args(NODE_PACKAGES);
-    match step::run(&mut install) {
+    match patiently(&mut install) {
         Ok(()) => Some(modules),
         Err(why) => {
             eprintln!("no Node packages: {why}");
@@ -266,7 +269,7 @@ pub(crate) fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf
     }
     fs::remove_dir_all(&venv).ok();
     let made = step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).and_then(|()| {
-        step::run(
+        patiently(
             Command::new(&python)
                 .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
                 .args(packages),
@@ -280,6 +283,22 @@ pub(crate) fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf
         }
     }
 }
+
+/// Runs what fetches something, and again where that fails: a registry may be away for a moment.
+fn patiently(command: &mut Command) -> Result<(), String> {
+    let mut done = step::run(command);
+    for _ in 1..FETCHES {
+        if done.is_ok() {
+            break;
+        }
+        thread::sleep(Duration::from_secs(5));
+        done = step::run(command);
+    }
+    done
+}
+
+/// How often something is fetched before it counts as absent.
+const FETCHES: u32 = 3;
 
 fn present(program: &str, probe: &[&str]) -> bool {
     // wrk answers --help with 1: that it can be started is enough.

@@ -2,8 +2,10 @@
 //! threads share.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -184,12 +186,7 @@ fn bind_tcp(
     asked: &Endpoint,
     bound: fn(TcpListener) -> Bound,
 ) -> io::Result<Had> {
-    // Sockets that share a port do so with *any* process of the same user. So the first one takes the port for itself
-    // alone, listening included: of several servers that start at once only one gets past this line.
-    let first = socket(address)?;
-    first.bind(&address.into())?;
-    first.listen(BACKLOG)?;
-    let first = TcpListener::from(first);
+    let first = TcpListener::from(alone_on(address)?);
     let address = first.local_addr()?;
     share(&first)?;
     let mut sockets = vec![bound(first)];
@@ -202,6 +199,30 @@ fn bind_tcp(
     }
     Ok((asked.with_tcp(address), sockets, None))
 }
+
+/// A socket that listens there. Sockets that share a port do so with *any* process of the same user; so this one takes
+/// it for itself alone, listening included: of several servers that start at once only one gets past here.
+///
+/// Two that begin to listen in the same moment refuse each other (Linux 6.18): each tries again after another while. Where
+/// somebody listens, already `bind` fails.
+fn alone_on(address: SocketAddr) -> io::Result<Socket> {
+    let mut tries = 1..LISTEN_TRIES;
+    loop {
+        let first = socket(address)?;
+        first.bind(&address.into())?;
+        match first.listen(BACKLOG) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries.next().is_some() => {
+                drop(first);
+                std::thread::sleep(Duration::from_millis(1 + RandomState::new().hash_one(()) % 20));
+            }
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(first),
+        }
+    }
+}
+
+/// How often two servers that start at once try to listen.
+const LISTEN_TRIES: u32 = 10;
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
@@ -254,8 +275,10 @@ mod tests {
     /// Two servers that are started at once on one port must not both serve: each would count by itself.
     #[test]
     fn of_servers_that_start_at_once_one_has_the_port() {
+        // Where no other test takes the port as soon as it is free.
+        let any_port = config(&"127.7.0.1:0".parse().unwrap());
         for round in 0..200 {
-            let free = bind(&any_port(), 1).unwrap();
+            let free = bind(&any_port, 1).unwrap();
             let address = free.address("http").unwrap().clone();
             drop(free);
             one_of_three_has(&address, round);

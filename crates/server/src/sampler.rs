@@ -134,7 +134,8 @@ pub(crate) struct Sampler {
 impl Sampler {
     pub(crate) fn new(service: Arc<Service>, now: Duration) -> Sampler {
         let faces: Vec<NamedFace> = faces::numbered().map(|(id, face)| (id, face.name)).collect();
-        let counts = Counts::now(service.metrics(), service.ledger().counters(), &faces);
+        // Requests are answered before this thread runs for the first time: they are of the first second, too.
+        let counts = Counts::at_the_start(&faces);
         Sampler {
             server: crate::opening::node_name(&service.config()),
             resp: None,
@@ -341,6 +342,15 @@ mod tests {
         let (step_s, until_ms, series) = service.history().shown("10m").unwrap();
         assert_eq!((step_s, until_ms), (1, 2000));
         assert_eq!(series["ids/sequence"], [Some(30.0)]);
+    }
+
+    #[tokio::test]
+    async fn what_was_given_out_before_the_first_look_is_of_the_first_second() {
+        let service = service().await;
+        service.metrics().thread().ids(IdKind::Sequence, 7);
+        let mut sampler = Sampler::new(Arc::clone(&service), Duration::ZERO);
+        sampler.tick(SECOND, 1000);
+        assert_eq!(told(&service).series["ids/sequence"], 7.0);
     }
 
     #[tokio::test]

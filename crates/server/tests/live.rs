@@ -81,11 +81,17 @@ fn a_frame_comes_at_once_and_then_one_a_second() {
 fn two_readers_get_the_same_frames() {
     let server = Server::start();
     let mut readers = [Reader::of(&server), Reader::of(&server)];
-    let seen = readers
-        .each_mut()
-        .map(|reader| [reader.event(), reader.event(), reader.event()]);
-    let same = seen[0].iter().filter(|event| seen[1].contains(event));
-    assert!(same.count() >= 2, "{seen:?}");
+    // A reader on a busy machine may miss some.
+    let mut seen = [Vec::new(), Vec::new()];
+    for _ in 0..30 {
+        for (reader, seen) in readers.iter_mut().zip(&mut seen) {
+            seen.push(reader.event());
+        }
+        if seen[0].iter().filter(|event| seen[1].contains(event)).count() >= 2 {
+            return;
+        }
+    }
+    panic!("{seen:?}");
 }
 
 #[test]

@@ -32,6 +32,21 @@ struct FaceCounts {
 const CODES_LEN: usize = CODES.len();
 
 impl Counts {
+    /// As they stood when the process began.
+    pub(crate) fn at_the_start(faces: &[NamedFace]) -> Counts {
+        let of = |(_, name): &NamedFace| FaceCounts {
+            name,
+            requests: 0,
+            durations: [0; REQUEST_BUCKETS_US.len() + 1],
+        };
+        Counts {
+            ids: [0; IdKind::ALL.len()],
+            refused: [0; CODES_LEN],
+            reserved: [0; RESERVE_BUCKETS_US.len() + 1],
+            faces: faces.iter().map(of).collect(),
+        }
+    }
+
     /// As they stand now. Reads what serving threads write, and waits for none of them.
     pub(crate) fn now(metrics: &Metrics, ledger: &Counters, faces: &[NamedFace]) -> Counts {
         let of = |(id, name): &NamedFace| FaceCounts {
