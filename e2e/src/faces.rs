@@ -29,12 +29,10 @@ impl Tried<'_> {
     /// How to start a server with this face.
     fn start(&self, folder: &Path) -> Start {
         let settings = folder.join("faces.toml");
-        // No answer of a store on a busy machine takes as long.
-        let patience = "[store]\nrequest_timeout = \"20s\"\nconnect_timeout = \"20s\"\n";
-        let text = format!("{patience}[faces.{}]\n{}\n", self.face, self.settings);
+        let text = format!("[faces.{}]\n{}\n", self.face, self.settings);
         fs::write(&settings, text).expect("the folder is ours");
         let face = format!("{}=127.0.0.1:0", self.face);
-        Start::in_folder(folder).args([
+        Start::in_folder(folder).patient().args([
             "--config".into(),
             settings.into_os_string(),
             "--face".into(),
