@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -545,23 +545,8 @@ fn exchange(to: SocketAddr, method: &str, path: &str, body: &str) -> std::io::Re
         "{method} {path} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )?;
-    // It says how long its answer is, and does not always close the connection.
-    let (mut bytes, mut part) = (Vec::new(), vec![0; 1 << 16]);
-    loop {
-        let read = stream.read(&mut part)?;
-        bytes.extend_from_slice(&part[..read]);
-        if let Some(answer) = http::parse(&bytes) {
-            let length = answer
-                .header("content-length")
-                .and_then(|length| length.parse().ok());
-            if read == 0 || length.is_some_and(|length: usize| answer.body.len() >= length) {
-                return Ok(answer);
-            }
-        }
-        if read == 0 {
-            return Err(std::io::Error::other("no answer"));
-        }
-    }
+    // It does not always close the connection.
+    http::read(&mut BufReader::new(stream))
 }
 
 /// Base64 as RFC 4648 has it, section 4; what is no digit is passed over.

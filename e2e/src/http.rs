@@ -1,6 +1,6 @@
 //! One HTTP exchange over a raw socket.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -74,6 +74,29 @@ pub fn raw(to: SocketAddr, request: &[u8]) -> io::Result<Answer> {
     parse(&bytes).ok_or_else(|| io::Error::other(format!("no answer: {:?}", String::from_utf8_lossy(&bytes))))
 }
 
+/// Reads one answer of a connection that may be kept: as long as it says, else to the end.
+///
+/// # Errors
+/// The system's, an end of the connection, and an answer that is none.
+pub fn read(from: &mut impl BufRead) -> io::Result<Answer> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if from.read_until(b'\n', &mut head)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let mut answer =
+        parse(&head).ok_or_else(|| io::Error::other(String::from_utf8_lossy(&head).into_owned()))?;
+    match answer.header("content-length").map(str::parse) {
+        Some(length) => {
+            answer.body.resize(length.map_err(io::Error::other)?, 0);
+            from.read_exact(&mut answer.body)?;
+        }
+        None => _ = from.read_to_end(&mut answer.body)?,
+    }
+    Ok(answer)
+}
+
 /// Takes an answer apart; `None` when the bytes are none.
 pub fn parse(bytes: &[u8]) -> Option<Answer> {
     let end = bytes.windows(4).position(|w| w == b"\r\n\r\n")?;
@@ -106,5 +129,38 @@ fn unchunk(mut rest: &[u8]) -> Option<Vec<u8>> {
         }
         body.extend_from_slice(rest.get(end + 2..end + 2 + len)?);
         rest = rest.get(end + 2 + len + 2..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+    use std::net::TcpListener;
+    use std::process::Command;
+
+    /// A child that ends while the thread that started it starts another one has its signal go to any thread.
+    #[test]
+    fn an_answer_is_read_whole_while_children_come_and_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+        let mut stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("listens");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .expect("a limit");
+        let (mut server, _) = listener.accept().expect("connected");
+        let reading = std::thread::spawn(move || read(&mut BufReader::new(&mut stream)));
+        let mut children = Vec::new();
+        for byte in b"HTTP/1.1 200 OK\r\ncontent-length: 64\r\n\r\n"
+            .iter()
+            .chain(&[b'x'; 64])
+        {
+            children.extend((0..8).map(|_| Command::new("true").spawn().expect("a child")));
+            server.write_all(&[*byte]).expect("it is read");
+        }
+        for mut child in children {
+            child.wait().expect("started");
+        }
+        let answer = reading.join().expect("no panic").expect("an answer");
+        assert_eq!((answer.status, answer.text()), (200, "x".repeat(64)));
     }
 }

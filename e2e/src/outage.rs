@@ -1,6 +1,6 @@
 //! Real servers on a shared store that is frozen, then killed, then back, while clients of both faces ask all the time.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::resp::{Reply, Resp, encode};
-use crate::run;
 use crate::server::{Server, Start};
 use crate::store_suite::Engine;
+use crate::{http, run};
 
 /// How long the store is away, and how many servers must not notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -256,16 +256,16 @@ impl Client {
         match connection.as_mut().expect("made above") {
             Connection::Http(http) => {
                 for (kind, path) in HTTP_PATHS.iter().enumerate() {
-                    let (status, body) = http.post(path)?;
-                    match status {
+                    let answer = http.post(path)?;
+                    match answer.status {
                         200 => {
                             self.seen[phase].served += 1;
-                            let document: Value = serde_json::from_slice(&body)?;
+                            let document: Value = serde_json::from_slice(&answer.body)?;
                             let found = document["ids"].as_array().into_iter().flatten();
                             let found = found.filter_map(|id| id.as_str()?.parse::<i64>().ok());
                             self.ids[kind].extend(found);
                         }
-                        _ => self.failed(phase, String::from_utf8_lossy(&body).into_owned()),
+                        _ => self.failed(phase, answer.text()),
                     }
                 }
             }
@@ -312,27 +312,10 @@ impl HttpConnection {
         })
     }
 
-    /// Status and body of one exchange.
-    fn post(&mut self, path: &str) -> io::Result<(u16, Vec<u8>)> {
+    fn post(&mut self, path: &str) -> io::Result<http::Answer> {
         let request = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n");
         self.stream.get_mut().write_all(request.as_bytes())?;
-        let (mut status, mut length) = (0, 0);
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line)? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            let line = line.trim_end();
-            if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
-                status = rest.get(..3).and_then(|code| code.parse().ok()).unwrap_or(0);
-            } else if let Some(rest) = line.strip_prefix("content-length: ") {
-                length = rest.parse().map_err(io::Error::other)?;
-            } else if line.is_empty() {
-                let mut body = vec![0; length];
-                self.stream.read_exact(&mut body)?;
-                return Ok((status, body));
-            }
-        }
+        http::read(&mut self.stream)
     }
 }
 

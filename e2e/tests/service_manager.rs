@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::process::Command;
@@ -20,9 +21,11 @@ fn shell(script: &str) -> [String; 3] {
 fn told(socket: &UnixDatagram, wanted: &str) -> String {
     let mut bytes = [0; 4096];
     loop {
-        let length = socket
-            .recv(&mut bytes)
-            .unwrap_or_else(|error| panic!("{wanted:?} does not come: {error}"));
+        let length = match socket.recv(&mut bytes) {
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => panic!("{wanted:?} does not come: {error}"),
+        };
         let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
         if text.starts_with(wanted) {
             return text;

@@ -20,9 +20,8 @@ impl Readers {
             let mut seen = Vec::new();
             let mut part = [0; 1 << 14];
             while !seen.windows(5).any(|part| part == b"data:") {
-                let read = stream.read(&mut part).expect("mint sends events");
-                assert!(read > 0, "mint ended the stream");
-                seen.extend_from_slice(&part[..read]);
+                stream.read_exact(&mut part[..1]).expect("mint sends events");
+                seen.push(part[0]);
             }
             let mut reader = stream.try_clone().expect("a socket can be shared");
             let thread = thread::spawn(move || {

@@ -205,7 +205,7 @@ impl ZooKeeper {
 fn awaits(at: SocketAddr) -> bool {
     let silent = TcpStream::connect(at).and_then(|mut stream| {
         stream.set_read_timeout(Some(Duration::from_millis(200)))?;
-        stream.read(&mut [0])
+        stream.read_exact(&mut [0])
     });
     silent.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
 }

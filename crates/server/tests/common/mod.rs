@@ -272,41 +272,30 @@ impl Client {
 
     /// Reads so many bytes.
     pub fn read(&mut self, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        let mut got = 0;
-        while got < len {
-            match self.stream.read(&mut bytes[got..]) {
-                Ok(0) => break,
-                Ok(read) => got += read,
-                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes[..got])),
-            }
+        let mut bytes = Vec::with_capacity(len);
+        if let Err(error) = Read::take(&self.stream, len as u64).read_to_end(&mut bytes) {
+            panic!("{error} after {:?}", String::from_utf8_lossy(&bytes));
         }
-        bytes.truncate(got);
         bytes
     }
 
     /// Reads until the server closes; a reset counts as closed.
     pub fn read_to_end(&mut self) -> String {
         let mut bytes = Vec::new();
-        let mut chunk = [0; 65_536];
-        loop {
-            match self.stream.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(read) => bytes.extend_from_slice(&chunk[..read]),
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
-                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes)),
+        match self.stream.read_to_end(&mut bytes) {
+            Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => {
+                panic!("{error} after {:?}", String::from_utf8_lossy(&bytes))
             }
+            _ => {}
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Whether the server closes within this time. What it sends meanwhile is passed over.
+    /// Whether the server closes within this time. What it sends meanwhile is passed over, a byte each time.
     pub fn is_closed_after(&mut self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
-        let closed = match self.stream.read(&mut [0; 4096]) {
-            Ok(read) => read == 0,
-            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
-        };
+        let read = self.stream.read_exact(&mut [0]);
+        let closed = read.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock);
         self.stream
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
