@@ -84,10 +84,10 @@ impl Browser {
             errors: RefCell::default(),
         };
         let made = browser.exchange("POST", "/session", &browser.wishes());
-        browser.session = format!(
-            "/session/{}",
-            made["sessionId"].as_str().expect("it has a session")
-        );
+        let Some(session) = made["sessionId"].as_str() else {
+            panic!("no session: {made}")
+        };
+        browser.session = format!("/session/{session}");
         browser.look(WIDE);
         browser.go("");
         Some(browser)
@@ -161,7 +161,14 @@ impl Browser {
     /// When it throws.
     #[track_caller]
     pub fn script_of(&self, body: &str, arguments: &Value) -> Value {
-        self.ask(
+        match self.run_script(body, arguments) {
+            Ok(value) => value,
+            Err(why) => panic!("{body}: {why}"),
+        }
+    }
+
+    fn run_script(&self, body: &str, arguments: &Value) -> Result<Value, String> {
+        self.answer(
             "POST",
             "/execute/sync",
             &json!({"script": body, "args": arguments}),
@@ -177,8 +184,7 @@ impl Browser {
         self.until_so(expression, || {
             let body = format!("return !!({expression})");
             // The page may be on its way from one document to the next.
-            self.answer("POST", "/execute/sync", &json!({"script": body, "args": []}))
-                == Ok(Value::Bool(true))
+            self.run_script(&body, &json!([])) == Ok(Value::Bool(true))
         });
     }
 
@@ -218,8 +224,13 @@ impl Browser {
                 return false;
             };
             let path = format!("/element/{element}/click");
-            // It may have been replaced meanwhile, or lie below a notice.
+            let listen = "window.wasClicked = false;
+                addEventListener('click', () => { window.wasClicked = true }, {capture: true, once: true})";
+            self.script(listen);
+            // It may have been replaced meanwhile, or lie below a notice. What is replaced between press and release
+            // is clicked for the driver, not for the page.
             self.answer("POST", &path, &json!({})).is_ok()
+                && self.run_script("return window.wasClicked !== false", &json!([])) != Ok(Value::Bool(false))
         });
     }
 

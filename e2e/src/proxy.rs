@@ -12,6 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::engine::port;
+
 /// What happens to traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -298,7 +300,9 @@ fn accept(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
             return;
         }
         if state.fault == Fault::Refuse {
-            listener = None;
+            if let Some(open) = listener.take() {
+                port::close(open);
+            }
             state.listening = false;
             shared.changed.notify_all();
             drop(shared.wait(state));

@@ -316,7 +316,7 @@ impl Server {
 
     /// Everything it has logged.
     pub fn log(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
+        whole_lines(&self.log)
     }
 
     fn end(&mut self) {
@@ -337,6 +337,16 @@ pub fn two_servers(folder: &Path, store: &str) -> Vec<Server> {
             Start::in_folder(&own).patient().args(["--store", store]).ready()
         })
         .into()
+}
+
+/// The lines of a file that is being written, without the last one while it is half written.
+pub fn whole_lines(file: &Path) -> String {
+    let bytes = fs::read(file).unwrap_or_default();
+    let whole = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1);
+    String::from_utf8_lossy(&bytes[..whole]).into_owned()
 }
 
 impl Drop for Server {

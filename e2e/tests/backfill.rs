@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use mintage_e2e::engine::process::signal_all;
+use mintage_e2e::engine::process::freeze_tree;
 use mintage_e2e::need;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::sql::postgres::Postgres;
@@ -562,18 +562,32 @@ fn check_resume(input: &str, output: &str, options: &str, make: impl FnOnce(&Pat
             None => {
                 child.kill().unwrap();
                 child.wait().unwrap();
-                assert!(!home.path().join(output).exists(), "never half");
+                if home.path().join(output).exists() {
+                    // It had ended by then.
+                    assert!(are_same(home.path(), &whole, output), "never half");
+                    remove_all(home.path(), output);
+                    continue;
+                }
                 kills += 1;
             }
         }
     }
     assert!(kills > 0, "it was never killed");
-    let same = Command::new("cmp")
-        .args([&whole[..], output])
-        .current_dir(home.path())
-        .status();
-    assert!(same.unwrap().success(), "after {kills} kills");
+    assert!(are_same(home.path(), &whole, output), "after {kills} kills");
     assert_eq!(left_over(home.path()), [""; 0]);
+}
+
+fn are_same(home: &Path, one: &str, other: &str) -> bool {
+    let mut compare = Command::new("cmp");
+    let status = compare.args([one, other]).current_dir(home).status();
+    status.unwrap().success()
+}
+
+/// An output, and what its run left beside it.
+fn remove_all(home: &Path, output: &str) {
+    for name in left_over(home).iter().map(String::as_str).chain([output]) {
+        fs::remove_file(home.join(name)).unwrap();
+    }
 }
 
 #[test]
@@ -608,23 +622,37 @@ fn a_killed_run_over_unsorted_rows_goes_on_and_writes_the_same_bytes() {
     );
 }
 
+/// A run from in.csv to out.csv that has a checkpoint and stands still.
+fn stopped_between_checkpoints(home: &Path) -> Child {
+    loop {
+        let mut command = run::command(
+            "backfill in.csv -o out.csv --time time --id uuid7 --checkpoint 1ms".split_whitespace(),
+        );
+        let mut child = command.current_dir(home).spawn().unwrap();
+        while !home.join("out.csv.mint-checkpoint").exists() {
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "it ended before its first checkpoint"
+            );
+            std::thread::yield_now();
+        }
+        freeze_tree(child.id());
+        if !home.join("out.csv").exists() {
+            return child;
+        }
+        // The signal came when it had ended.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        remove_all(home, "out.csv");
+    }
+}
+
 #[test]
 fn other_options_do_not_go_on_where_a_run_was_interrupted() {
     let home = home();
     log(&home.path().join("in.csv"), 600_000);
-    let mut command =
-        run::command("backfill in.csv -o out.csv --time time --id uuid7 --checkpoint 1ms".split_whitespace());
-    let mut child = command.current_dir(home.path()).spawn().unwrap();
-    let checkpoint = home.path().join("out.csv.mint-checkpoint");
-    while !checkpoint.exists() {
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it ended before its first checkpoint"
-        );
-        std::thread::yield_now();
-    }
+    let mut child = stopped_between_checkpoints(home.path());
     // While it runs, nobody else may write there. It stands still until that is known.
-    signal_all(&[child.id()], "STOP");
     let second = mint(home.path(), "backfill in.csv -o out.csv --time time --id uuid7");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -66,7 +66,10 @@ fn session(place: &Place) {
 
 /// A line as it is however long the statement took.
 fn without_time(line: &str) -> &str {
-    line.split_once(" (0.").map_or(line, |(before, _)| before)
+    match line.rsplit_once(" (") {
+        Some((before, time)) if time.ends_with(" sec)") => before,
+        _ => line,
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use mintage_e2e::http;
 use mintage_e2e::need;
 use mintage_e2e::resp::Resp;
 use mintage_e2e::run;
-use mintage_e2e::server::{Server, Start};
+use mintage_e2e::server::{Server, Start, whole_lines};
 use mintage_e2e::store_suite::Engine;
 use serde_json::Value;
 
@@ -149,10 +149,10 @@ impl Plain {
 
     /// Its log: every line is JSON, and as the table has it.
     fn lines(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.folder.join("err")).unwrap();
-        // The last one may be half written.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole.lines().map(parsed).collect()
+        whole_lines(&self.folder.join("err"))
+            .lines()
+            .map(parsed)
+            .collect()
     }
 
     fn find(&self, line: &str) -> Option<Value> {

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use mintage_e2e::cluster::{eventually, within_a_minute};
-use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::engine::postgres::{LOG_IS_LEFT, Postgres};
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run;
@@ -271,15 +271,10 @@ fn two_servers_beside_a_key_of_redis_repeat_nothing_though_they_are_killed() {
 /// nobody waits for what it wrote into the log, so that a take has to.
 #[test]
 fn numbers_of_a_sequence_do_not_come_again_though_its_server_is_killed() {
-    // Nothing else writes the log out meanwhile.
-    let settings = [
-        "wal_level=minimal",
-        "max_wal_senders=0",
-        "wal_writer_delay=10s",
-        "autovacuum=off",
-    ];
-    let (Some(engine), Some(mut shop)) = (Postgres::run().map(Arc::new), Postgres::with_settings(&settings))
-    else {
+    let (Some(engine), Some(mut shop)) = (
+        Postgres::run().map(Arc::new),
+        Postgres::with_settings(&LOG_IS_LEFT),
+    ) else {
         return;
     };
     shop.admin("ids", "SET ROLE mint; CREATE SEQUENCE s");

@@ -7,7 +7,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::engine::postgres::{LOG_IS_LEFT, Postgres};
 use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
@@ -685,14 +685,7 @@ fn a_server_that_may_forget_says_so() {
 
 /// The server is killed between a take and its use, while other transactions draw and never commit.
 fn killed_after_takes(times: u32) {
-    // Nothing else writes the log out meanwhile.
-    let settings = [
-        "wal_level=minimal",
-        "max_wal_senders=0",
-        "wal_writer_delay=10s",
-        "autovacuum=off",
-    ];
-    let Some((mut lab, _)) = lab_with(&settings) else {
+    let Some((mut lab, _)) = lab_with(&LOG_IS_LEFT) else {
         return;
     };
     own(&lab, "CREATE SEQUENCE s");

@@ -5,6 +5,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::resp::Resp;
 use mintage_e2e::sqlwire::face::Faces;
@@ -64,7 +65,7 @@ impl Server {
                 let at = self.http;
                 Ok(Box::new(move || {
                     let answer = http::exchange(at, "POST", "/v1/sequences/orders/next", "")?;
-                    Ok(answer.json()["first"]
+                    Ok(answer.json()["ids"][0]
                         .as_str()
                         .and_then(|number| number.parse().ok()))
                 }))
@@ -142,6 +143,13 @@ fn no_repeats(servers: &mut [Faces], kills: u32, between: u64) {
             [second.client(*way), first.client(*way)],
         ]
     });
+    for (place, way) in places
+        .iter()
+        .flat_map(|place| ALL.iter().map(move |way| (place, way)))
+    {
+        let mut client = place.client(*way);
+        eventually(&format!("{way:?} gives a number"), || client().is_some());
+    }
     let writers = Writers::start(clients.collect());
     for _ in 0..kills {
         writers.more(between);

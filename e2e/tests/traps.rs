@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mintage_e2e::console::{self, Difference, Step};
+use mintage_e2e::engine::postgres::LOG_IS_LEFT;
 use mintage_e2e::sql::mariadb::Mariadb;
 use mintage_e2e::sql::postgres::Postgres;
 use mintage_e2e::{binary, need, run};
@@ -41,7 +42,7 @@ impl Place {
         for (name, text) in PROGRAMS.iter().flat_map(|page| programs(&read(page))) {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let postgres = Postgres::start();
+        let postgres = Postgres::with_settings(&LOG_IS_LEFT);
         let mariadb = Mariadb::with_pack();
         if let Some(mariadb) = &mariadb {
             let given: Vec<String> = words(&mariadb.client("mariadb"));

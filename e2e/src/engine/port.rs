@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::{Mutex, PoisonError};
+
+use socket2::SockRef;
 
 /// What was given out: a server that is about to start, or was killed, has its port to itself.
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
@@ -24,8 +26,15 @@ pub fn free() -> SocketAddr {
         }
         if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
             given.insert(port);
-            return listener.local_addr().expect("a bound socket has an address");
+            let address = listener.local_addr().expect("a bound socket has an address");
+            close(listener);
+            return address;
         }
     }
     panic!("no free port from {lowest} to {below}");
+}
+
+/// Ends the listening at once. Closed alone it goes on while a child that another thread is starting has a copy.
+pub fn close(listener: TcpListener) {
+    SockRef::from(&listener).shutdown(Shutdown::Both).ok();
 }

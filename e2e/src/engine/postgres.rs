@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::port::free;
-use super::process::{Daemon, signal_all, signal_tree, tree};
+use super::process::{Daemon, freeze_tree, signal_all, signal_tree};
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::pack::open_folder;
@@ -21,6 +21,14 @@ const HBA: &str = "host all postgres 127.0.0.1/32 trust
 host replication postgres 127.0.0.1/32 trust
 host all all 127.0.0.1/32 scram-sha-256
 ";
+
+/// Settings with which nothing writes the log out but who has to.
+pub const LOG_IS_LEFT: [&str; 4] = [
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "wal_writer_delay=10s",
+    "autovacuum=off",
+];
 
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
@@ -160,8 +168,6 @@ impl Postgres {
     /// When it runs, or cannot be done.
     pub fn reset_wal(&self) {
         assert!(self.process.pid().is_none(), "only while it is down");
-        // Left by a kill; the tool wants it gone.
-        let _ = fs::remove_file(self.data().join("postmaster.pid"));
         let mut command = as_owner(&self.bin.join("pg_resetwal"));
         command.args(["-f", "-D"]).arg(self.data());
         run::with_input(command, b"").ok();
@@ -236,13 +242,15 @@ impl Engine for Postgres {
 
     fn kill(&mut self) {
         if let Some(pid) = self.process.pid() {
-            let all = tree(pid);
+            let all = freeze_tree(pid);
             signal_all(&all, "KILL");
             self.process.wait();
             // Its children hold the shared memory that a new server wants; they are not ours to wait for.
             while all.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
                 std::thread::yield_now();
             }
+            // It names a process, and by the next start another program's may have that number.
+            let _ = fs::remove_file(self.data().join("postmaster.pid"));
         }
     }
 

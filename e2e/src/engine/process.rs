@@ -114,13 +114,20 @@ pub fn signal_tree(root: u32, signal: &str) {
     signal_all(&tree(root), signal);
 }
 
-/// Stops a process and all its descendants with SIGSTOP, and waits until none of their threads runs: the signal
-/// alone leaves a busy one the time to answer.
-pub fn freeze_tree(root: u32) {
-    let all = tree(root);
-    signal_all(&all, "STOP");
-    while !all.iter().all(|pid| stands_still(*pid)) {
-        std::thread::yield_now();
+/// Stops a process and all its descendants, which it returns, with SIGSTOP, and waits until none of their threads
+/// runs: the signal alone leaves a busy one the time to answer. From the first one on they start no more children.
+pub fn freeze_tree(root: u32) -> Vec<u32> {
+    let mut all = vec![root];
+    loop {
+        signal_all(&all, "STOP");
+        while !all.iter().all(|pid| stands_still(*pid)) {
+            std::thread::yield_now();
+        }
+        let now = tree(root);
+        if now.iter().all(|pid| all.contains(pid)) {
+            return all;
+        }
+        all = now;
     }
 }
 

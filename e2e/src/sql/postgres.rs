@@ -37,6 +37,7 @@ impl Postgres {
             bin.clone(),
             bin.join("postgres"),
             Some(&template),
+            &[],
         ))
     }
 
@@ -45,8 +46,21 @@ impl Postgres {
     /// # Panics
     /// When the programs are there but do not work.
     pub fn start() -> Option<Postgres> {
+        Postgres::with_settings(&[])
+    }
+
+    /// The same with settings of the server, `name=value` each.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn with_settings(settings: &[&str]) -> Option<Postgres> {
         let bin = found()?;
-        Some(Postgres::launch(bin.clone(), bin.join("postgres"), None))
+        Some(Postgres::launch(
+            bin.clone(),
+            bin.join("postgres"),
+            None,
+            settings,
+        ))
     }
 
     /// Starts one that knows the extension, by a copy of the server in a tree whose share folder has it: nothing is
@@ -82,10 +96,10 @@ impl Postgres {
             .arg(tree.path().join("usr"))
             .status();
         assert!(opened.is_ok_and(|status| status.success()) || !tree.path().join("usr").exists());
-        Some((Postgres::launch(bin, program, None), tree))
+        Some((Postgres::launch(bin, program, None, &[]), tree))
     }
 
-    fn launch(bin: PathBuf, program: PathBuf, template: Option<&Path>) -> Postgres {
+    fn launch(bin: PathBuf, program: PathBuf, template: Option<&Path>, settings: &[&str]) -> Postgres {
         let folder = open_folder();
         let data = folder.path().join("data");
         match template {
@@ -114,6 +128,7 @@ impl Postgres {
                     "shared_buffers=64MB",
                 ])
                 .args(["-c", "timezone=UTC", "-c", "max_wal_size=4GB"])
+                .args(settings.iter().flat_map(|setting| ["-c", setting]))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(fs::File::create(folder.path().join("log")).expect("the folder is ours"))
@@ -246,7 +261,7 @@ fn with_pack(bin: &Path) -> PathBuf {
     let script = pack::Script::of("postgres");
     let pack = fs::read_to_string(script.path()).expect("the script is ours");
     template("postgres", &format!("{}\n{pack}", bin.display()), |data| {
-        let server = Postgres::launch(bin.into(), bin.join("postgres"), None);
+        let server = Postgres::launch(bin.into(), bin.join("postgres"), None, &[]);
         server.file("postgres", &script.path()).ok();
         copy(&server.stop().path().join("data"), data);
     })
