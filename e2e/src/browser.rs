@@ -226,10 +226,10 @@ impl Browser {
             let path = format!("/element/{element}/click");
             let listen = "window.wasClicked = false;
                 addEventListener('click', () => { window.wasClicked = true }, {capture: true, once: true})";
-            self.script(listen);
             // It may have been replaced meanwhile, or lie below a notice. What is replaced between press and release
             // is clicked for the driver, not for the page.
-            self.answer("POST", &path, &json!({})).is_ok()
+            self.run_script(listen, &json!([])).is_ok()
+                && self.answer("POST", &path, &json!({})).is_ok()
                 && self.run_script("return window.wasClicked !== false", &json!([])) != Ok(Value::Bool(false))
         });
     }
