@@ -10,10 +10,12 @@ use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
-mod common;
+#[path = "it/common/sources.rs"]
+#[allow(dead_code)] // this program uses its own part
+mod sources;
 
-use common::sources::repeats;
 use mintage::*;
+use sources::repeats;
 
 /// How many forks; 100,000 take minutes: `MINT_TEST_FORKS=100000 cargo test -p mintage --test fork`.
 fn forks() -> u32 {

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg(target_os = "linux")]
 
+#[path = "it/common/mod.rs"]
+#[allow(dead_code)] // this program uses its own part
 mod common;
 
 use common::in_world_of;

@@ -1,5 +1,5 @@
 //! kill -9 in a loop, and a fault at one system call after the other: whatever a child was told is durable
-//! must be there afterwards.
+//! must be there afterwards. In a program of its own, which it starts as that child.
 
 mod raise;
 

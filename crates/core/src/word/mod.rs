@@ -3,8 +3,8 @@
 //! Two kernels move such a word, and every generator that counts so uses one of them. [`windowed`] adds, between the
 //! place of the clock and an end. [`seeded`] swaps in what it made of the word that it saw, so that a counter may
 //! begin anywhere in a new tick; it is written once for a word that threads share (`&AtomicU64`) and for one that a
-//! generator owns (`&mut`). `tests/loom_word.rs` walks through both. They know places alone; [`Reach`] says which are
-//! within reach of the clock, and the generator what a refusal means.
+//! generator owns (`&mut`). `tests/loom/kernels.rs` walks through both. They know places alone; [`Reach`] says which
+//! are within reach of the clock, and the generator what a refusal means.
 // Without std there are no generators of the process, which some of this is for.
 #![cfg_attr(not(feature = "std"), allow(dead_code))]
 

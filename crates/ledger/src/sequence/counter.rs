@@ -1,5 +1,5 @@
 //! How far a block is used: the atomics that threads take by. Loom walks every interleaving of this file
-//! (`crates/core/tests/loom_block.rs`, `cargo xtask loom`), so it uses nothing of the rest.
+//! (`crates/core/tests/loom/block.rs`, `cargo xtask loom`), so it uses nothing of the rest.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU64, Ordering};
