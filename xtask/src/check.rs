@@ -29,8 +29,6 @@ pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo(
         "clippy --manifest-path bench/Cargo.toml -- -D warnings",
     ))?;
-    library_in_every_form()?;
-    each_feature_alone()?;
     miri()?;
     step::run(step::cargo("doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"))?;
     if step::answers("cargo-deny", &["--version"]) {
@@ -40,6 +38,12 @@ pub(crate) fn run() -> Result<(), String> {
     }
     eprintln!("check: passed");
     Ok(())
+}
+
+/// Lints what is built of the crates with other features and for other targets: minutes, so it is for the deep tests.
+pub(crate) fn each_form() -> Result<(), String> {
+    library_in_every_form()?;
+    each_feature_alone()
 }
 
 /// Features of the other crates, each of which must do alone.

@@ -56,6 +56,29 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// The folders of the packages that use the one in this folder, directly or not.
+pub(crate) fn above(folder: &str) -> Vec<String> {
+    let name_of = |folder: &str| match folder.strip_prefix("crates/") {
+        Some("core") => "mintage".to_string(),
+        Some(rest) => format!("mintage-{rest}"),
+        None => folder.to_string(),
+    };
+    let folder_of = |name: &str| match name.strip_prefix("mintage-") {
+        Some(rest @ ("e2e" | "proof" | "fuzz")) => rest.to_string(),
+        Some("sql") => "sql/generator".to_string(),
+        Some(rest) => format!("crates/{rest}"),
+        None => name.to_string(),
+    };
+    let name = name_of(folder);
+    let users = MAY_USE.iter().filter(|(_, uses)| uses.contains(&name.as_str()));
+    let mut above: Vec<String> = users.map(|(user, _)| folder_of(user)).collect();
+    // The end-to-end tests run the command.
+    if folder.starts_with("crates/") && !above.iter().any(|folder| folder == "e2e") {
+        above.push("e2e".to_string());
+    }
+    above
+}
+
 /// What core may need when no feature is asked for.
 const CORE_REQUIRES: &[&str] = &["uuid"];
 

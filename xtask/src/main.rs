@@ -10,9 +10,7 @@ mod parts;
 mod programs;
 mod proof;
 mod provision;
-mod room;
 mod rules;
-mod sizes;
 mod sql_clients;
 mod step;
 mod test;
@@ -25,12 +23,16 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
-  test [--deep]    installs what the tests need where it can, then runs the tests and says which it ran, which it
-                   left and how long each part took; with --deep also what takes minutes (the matrix of stores and
-                   faults, kills, outages, soak), in full size, on the `mint` that users build, and the short proof
+  test [--deep] [--changed [REV]] [WORD...]
+                   installs what the tests need where it can, then runs the tests, each in a process of its own, and
+                   says which it ran, which it left and what took longest; with --deep also what takes minutes (the
+                   matrix of stores and faults, kills, outages, soak), in full size, the short proof, and the lints of
+                   each feature and target alone; with --changed those that a change since REV (HEAD) can break; with a
+                   WORD (`kill::`, `face_mysql`) those whose name holds it, also such as --deep alone runs.
+                   A test that fails is run again alone when all have run: if it passes then, it is told as flaky and
+                   fails nothing, unless it saw an invariant violated
   loom [--no-run]  every interleaving of threads on the generators' atomics
-  e2e [FILTER...]  only the end-to-end tests (the built binary, stock clients); with a FILTER (`kill::`,
-                   `journeys_over_redis`) those whose path holds it, also such as --deep alone runs
+  e2e [WORD...]    only the end-to-end tests (the built binary, stock clients)
   e2e --matrix [ROUNDS]
                    every store x fault with three servers, ROUNDS times (default 5): the table of
                    ids checked, repeats and refused requests
@@ -48,6 +50,7 @@ cargo xtask COMMAND
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,php-redis,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
                    an absent one fails the run; otherwise its tests print `skipped: NAME`
+  MINT_TEST_LIMIT  seconds after which a test counts as hung (default 900)
   MINT_TEST_KILLS  how many times the kill loop kills (default 200)
   MINT_TEST_BACKFILL_ROWS, MINT_TEST_AUDIT_IDS
                    how long the files of the bulk tests are (10 and 100 million in the long form)

@@ -13,41 +13,47 @@ use crate::step;
 /// What a part came to.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    name: String,
-    passed: usize,
+    pub(crate) name: String,
+    pub(crate) passed: usize,
     /// Tests that failed, by name; or the command that did where no test is named.
-    failed: Vec<String>,
+    pub(crate) failed: Vec<String>,
+    /// Tests that failed, and passed when they were run again alone on a quiet machine.
+    pub(crate) flaky: Vec<String>,
     /// Tests that are for the deep run.
-    left: Vec<String>,
+    pub(crate) left: Vec<String>,
     /// What those that failed printed, each from its name on.
-    said: Vec<Vec<String>>,
+    pub(crate) said: Vec<Vec<String>>,
     /// Whether that is what is being read.
     says: bool,
     /// What was absent.
-    skipped: BTreeSet<String>,
-    seconds: f64,
+    pub(crate) skipped: BTreeSet<String>,
+    pub(crate) seconds: f64,
 }
 
 impl Part {
+    /// A part that has come to nothing yet.
+    pub(crate) fn new(name: &str) -> Part {
+        Part {
+            name: name.to_string(),
+            ..Part::default()
+        }
+    }
+
     /// A part that is no run of tests.
     pub(crate) fn of(name: &str, run: impl FnOnce() -> Result<(), String>) -> Part {
         let begun = Instant::now();
         let failed = run().err().into_iter().collect();
         Part {
-            name: name.to_string(),
             failed,
             seconds: begun.elapsed().as_secs_f64(),
-            ..Part::default()
+            ..Part::new(name)
         }
     }
 
     /// Runs these commands, one after the other, and reads what they print as tests do. One that fails stops none.
     pub(crate) fn tests(name: &str, commands: Vec<Command>) -> Part {
         let begun = Instant::now();
-        let part = Arc::new(Mutex::new(Part {
-            name: name.to_string(),
-            ..Part::default()
-        }));
+        let part = Arc::new(Mutex::new(Part::new(name)));
         for command in commands {
             run(command, &part);
         }
@@ -170,15 +176,19 @@ fn lock(part: &Mutex<Part>) -> std::sync::MutexGuard<'_, Part> {
 /// What all parts came to, for the end of the run; `seconds` is how long it took, less than the sum where parts ran
 /// side by side.
 pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
-    let mut text =
-        String::from("| part | passed | failed | left | seconds |\n| --- | --: | --: | --: | --: |\n");
-    let mut row = |name: &str, counts: [usize; 3], seconds: f64| {
-        let [passed, failed, left] = counts;
-        let _ = writeln!(text, "| {name} | {passed} | {failed} | {left} | {seconds:.0} |");
+    let mut text = String::from(
+        "| part | passed | failed | flaky | left | seconds |\n| --- | --: | --: | --: | --: | --: |\n",
+    );
+    let mut row = |name: &str, counts: [usize; 4], seconds: f64| {
+        let [passed, failed, flaky, left] = counts;
+        let _ = writeln!(
+            text,
+            "| {name} | {passed} | {failed} | {flaky} | {left} | {seconds:.0} |"
+        );
     };
-    let mut sums = [0; 3];
+    let mut sums = [0; 4];
     for part in parts {
-        let counts = [part.passed, part.failed.len(), part.left.len()];
+        let counts = [part.passed, part.failed.len(), part.flaky.len(), part.left.len()];
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum += count;
         }
@@ -196,11 +206,22 @@ pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
         part.skipped.iter().cloned().collect()
     });
     list("left for --deep", &|part| by_file(&part.left));
+    list("flaky: failed, and passed alone", &|part| part.flaky.clone());
     list("FAILED", &|part| part.failed.clone());
     for line in parts.iter().flat_map(|part| &part.said).flatten() {
         let _ = writeln!(text, "{line}");
     }
     text
+}
+
+/// The line that says what all of it came to, for programs that read the end of a run.
+pub(crate) fn closing(parts: &[Part]) -> String {
+    let sum = |of: fn(&Part) -> usize| parts.iter().map(of).sum::<usize>();
+    format!(
+        "{} passed, {} failed",
+        sum(|part| part.passed),
+        sum(|part| part.failed.len())
+    )
 }
 
 /// How many tests there are of each file: `kill (3)`.
@@ -236,7 +257,7 @@ mod tests {
         assert!(!part.is_good());
         let text = table(&[part], 3.4);
         assert!(
-            text.contains("| one | 2 | 1 | 1 | 0 |\n| all | 2 | 1 | 1 | 3 |\n"),
+            text.contains("| one | 2 | 1 | 0 | 1 | 0 |\n| all | 2 | 1 | 0 | 1 | 3 |\n"),
             "{text}"
         );
         assert!(

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// The workspace's root folder.
 pub(crate) fn root() -> PathBuf {
@@ -41,10 +42,11 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 
 /// The same command for the time that others leave of the processors, where the system can.
 pub(crate) fn gently(command: &Command) -> Command {
+    static NICE: OnceLock<bool> = OnceLock::new();
     let program = command.get_program();
     let mut gently = Command::new("nice");
     gently.args(["-n", "19"]).arg(program);
-    if !answers("nice", &["true"]) {
+    if !NICE.get_or_init(|| answers("nice", &["true"])) {
         gently = Command::new(program);
     }
     gently.args(command.get_args());

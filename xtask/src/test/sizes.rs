@@ -1,7 +1,6 @@
 //! How much the tests do, in the quick run and in the deep one: the one place where both are written.
 
 use std::env;
-use std::process::Command;
 
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +34,16 @@ const SIZES: &[Size] = &[
     size("MINT_TEST_SLOW", 100, 500, "slow connections"),
 ];
 
-/// Gives a test program its sizes.
-pub(crate) fn set(command: &mut Command, depth: Depth) {
-    for size in SIZES {
-        if env::var_os(size.variable).is_none() {
-            let value = match depth {
-                Depth::Quick => size.quick,
-                Depth::Deep => size.deep,
-            };
-            command.env(size.variable, value.to_string());
-        }
-    }
+/// The sizes as variables and their values.
+pub(crate) fn environment(depth: Depth) -> impl Iterator<Item = (String, String)> {
+    let unset = SIZES.iter().filter(|size| env::var_os(size.variable).is_none());
+    unset.map(move |size| {
+        let value = match depth {
+            Depth::Quick => size.quick,
+            Depth::Deep => size.deep,
+        };
+        (size.variable.to_string(), value.to_string())
+    })
 }
 
 /// What the quick run has less of.

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::sizes::Depth;
+use super::sizes::Depth;
 use crate::step;
 
 /// How much the databases of tests that run side by side take, and what is built meanwhile, in MiB: half as much was seen.
