@@ -11,10 +11,10 @@ use crate::step;
 
 /// What each shipped crate may depend on inside the workspace, lowest first.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("mintage", &[]),
-    ("mintage-bulk", &["mintage"]),
-    ("mintage-local", &["mintage"]),
-    ("mintage-ledger", &["mintage", "mintage-local"]),
+    ("mintage", &[TESTING]),
+    ("mintage-bulk", &["mintage", TESTING]),
+    ("mintage-local", &["mintage", TESTING]),
+    ("mintage-ledger", &["mintage", "mintage-local", TESTING]),
     ("mintage-wire", &["mintage"]),
     (
         "mintage-server",
@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "mintage-ledger",
             "mintage-local",
             "mintage-wire",
+            TESTING,
         ],
     ),
     (
@@ -39,8 +40,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples, and the
     // ledger only to run the suite of stores on real servers.
-    ("mintage-e2e", &["mintage", "mintage-ledger"]),
-    ("mintage-proof", &["mintage", "mintage-ledger"]),
+    ("mintage-e2e", &["mintage", "mintage-ledger", TESTING]),
+    ("mintage-proof", &["mintage", "mintage-ledger", TESTING]),
     (
         "mintage-fuzz",
         &[
@@ -53,8 +54,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("mintage-sql", &["mintage"]),
+    (TESTING, &[]),
     ("xtask", &[]),
 ];
+
+/// The assertions that tests share: what is shipped has it for its tests alone.
+const TESTING: &str = "mintage-testing";
 
 /// The folders of the packages that use the one in this folder, directly or not.
 pub(crate) fn above(folder: &str) -> Vec<String> {
@@ -67,6 +72,7 @@ pub(crate) fn above(folder: &str) -> Vec<String> {
         Some(rest @ ("e2e" | "proof" | "fuzz")) => rest.to_string(),
         Some("sql") => "sql/generator".to_string(),
         Some(rest) => format!("crates/{rest}"),
+        None if name == "mintage" => "crates/core".to_string(),
         None => name.to_string(),
     };
     let name = name_of(folder);
@@ -119,6 +125,11 @@ pub(crate) fn dependencies() -> Result<(), String> {
             let on = dependency["name"].as_str().unwrap_or_default();
             if members.contains(on) && on != name && !allowed.contains(&on) {
                 wrong.push(format!("{name} depends on {on}; dependencies point down only"));
+            }
+            let is_shipped = !["mintage-e2e", "mintage-proof"].contains(&name);
+            if on == TESTING && is_shipped && dependency["kind"].is_null() && dependency["optional"] == false
+            {
+                wrong.push(format!("{name} requires {on}, which is for its tests alone"));
             }
             // Loom is for its own build of the tests alone (cargo xtask loom).
             let required = dependency["kind"].is_null()

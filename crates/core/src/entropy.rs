@@ -254,7 +254,7 @@ mod system {
 
     #[cfg(test)]
     mod tests {
-        use std::collections::HashSet;
+        use mintage_testing::Distinct;
 
         use super::*;
 
@@ -270,10 +270,10 @@ mod system {
         #[test]
         fn the_key_changes_with_every_buffer() {
             let mut pool = Pool::EMPTY;
-            let mut keys = HashSet::new();
+            let mut keys = Distinct::of("keys");
             for _ in 0..3 * BUFFERS_PER_SEED {
                 pool.refill();
-                assert!(keys.insert(pool.key));
+                keys.add(pool.key);
             }
         }
 
@@ -298,15 +298,13 @@ mod system {
 
         #[test]
         fn small_and_large_draws_never_repeat_a_block() {
-            let mut seen = HashSet::new();
+            let mut seen = Distinct::of("random blocks");
             for _ in 0..10_000 {
-                assert!(seen.insert(random_array::<16>()));
+                seen.add(random_array::<16>());
             }
             let mut large = std::vec![0u8; 3 * BUFFER + 5];
             fill_random(&mut large);
-            for block in large.as_chunks::<16>().0 {
-                assert!(seen.insert(*block));
-            }
+            seen.extend(large.as_chunks::<16>().0.iter().copied());
         }
 
         #[test]

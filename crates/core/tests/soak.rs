@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use mintage::*;
+use mintage_testing::invariant;
 
 fn rounds() -> u64 {
     std::env::var("MINT_TEST_LOOP")
@@ -18,7 +19,7 @@ fn uuid7_strictly_increases() {
     let mut last = uuid7();
     for _ in 0..rounds() {
         let next = uuid7();
-        assert!(next > last, "{next} after {last}");
+        invariant!(next > last, "{next} after {last}");
         last = next;
     }
 }
@@ -30,7 +31,7 @@ fn uuid7_batches_strictly_increase() {
     for _ in 0..rounds() / 10_000 {
         uuid7_many(&mut batch);
         for next in &batch {
-            assert!(*next > last, "{next} after {last}");
+            invariant!(*next > last, "{next} after {last}");
             last = *next;
         }
     }
@@ -45,7 +46,7 @@ fn snowflakes_strictly_increase_and_carry() {
     for _ in 0..rounds() {
         match generator.mint_now() {
             Ok(next) => {
-                assert!(next > last, "{next} after {last}");
+                invariant!(next > last, "{next} after {last}");
                 last = next;
             }
             // 4096 a millisecond is the layout's limit: a loop reaches the lead it may have.

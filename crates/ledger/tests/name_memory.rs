@@ -46,6 +46,6 @@ fn a_name_takes_little() {
     };
     let (held, let_go) = (of(1_000_000), of(100));
     // Measured: 2,030 and 540, the second in the memory store itself.
-    assert!(held < 2_500 && let_go < 800, "{held} held, {let_go} let go");
+    mintage_testing::invariant!(held < 2_500 && let_go < 800, "{held} held, {let_go} let go");
     eprintln!("{held} bytes for each name that is held, {let_go} for each in the store alone");
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use mintage_ledger::embedded::check;
 use mintage_ledger::{Cas, EmbeddedStore, Key, Outcome, Store, StoreErrorKind, StoreSettings, SystemRuntime};
+use mintage_testing::invariant;
 use raise::raise;
 
 const FOLDER: &str = "MINT_KILL_TEST_FOLDER";
@@ -119,24 +120,27 @@ async fn nothing_acknowledged_is_lost_by_kill_9() {
         if folder.join("mint.db").exists() && !folder.join("CREATING").exists() {
             let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
             let report = check(&folder, &settings(), runtime).await.unwrap();
-            assert_eq!(report.findings, Vec::<String>::new(), "round {round}");
+            invariant!(report.findings.is_empty(), "round {round}: {:?}", report.findings);
         }
         let store = open(&folder).await;
-        for (n, version) in &acknowledged {
-            let found = store
-                .get(&Key::new(format!("k{n}")).unwrap())
-                .await
-                .unwrap()
-                .expect("it was answered");
-            assert!(
-                found.version.0 >= *version,
-                "round {round}: k{n} fell from {version} to {found:?}"
-            );
-            assert_eq!(found.value.mark, found.version.0, "round {round}: k{n}");
-        }
+        check_kept(&store, &acknowledged, &format!("round {round}")).await;
         store.close().await.unwrap();
     }
     println!("{rounds} kills, {lines} acknowledged writes, none lost");
+}
+
+/// Whether all that was acknowledged is there.
+async fn check_kept(store: &EmbeddedStore, acknowledged: &BTreeMap<u64, u64>, what: &str) {
+    for (n, version) in acknowledged {
+        let key = Key::new(format!("k{n}")).expect("a valid key");
+        let found = store.get(&key).await.expect("a read");
+        invariant!(
+            found
+                .as_ref()
+                .is_some_and(|found| found.version.0 >= *version && found.value.mark == found.version.0),
+            "{what}: k{n} fell from {version} to {found:?}"
+        );
+    }
 }
 
 /// Every kind of call that changes a disk, failing or killing at its n-th use in the store's thread, from the
@@ -205,15 +209,7 @@ async fn fault_at(call: &str, n: u32, fault: &str) -> u64 {
         .map(|line| note(line, &mut acknowledged))
         .sum();
     let store = open(&folder).await;
-    for (n_key, version) in &acknowledged {
-        let key = Key::new(format!("k{n_key}")).expect("a valid key");
-        let found = store.get(&key).await.expect("a read").expect("it was answered");
-        assert!(
-            found.version.0 >= *version,
-            "{call} {n} {fault}: k{n_key} fell from {version} to {found:?}"
-        );
-        assert_eq!(found.value.mark, found.version.0, "{call} {n} {fault}: k{n_key}");
-    }
+    check_kept(&store, &acknowledged, &format!("{call} {n} {fault}")).await;
     store.close().await.expect("a clean stop");
     seen
 }
@@ -246,7 +242,7 @@ fn note(line: &str, acknowledged: &mut BTreeMap<u64, u64>) -> u64 {
         .map(|n| n.parse::<u64>().expect("the child writes numbers"));
     let (n, version) = (numbers.next().expect("a key"), numbers.next().expect("a version"));
     let held = acknowledged.entry(n).or_default();
-    assert!(version > *held, "versions only rise");
+    invariant!(version > *held, "version {version} after {held}");
     *held = version;
     1
 }

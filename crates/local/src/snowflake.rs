@@ -350,7 +350,7 @@ impl LocalSnowflake {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use mintage_testing::{Distinct, distinct, invariant, rising};
 
     use super::*;
 
@@ -389,7 +389,7 @@ mod tests {
     fn ids_rise_and_never_repeat_whatever_the_clock_does() {
         let folder = tempfile::tempdir().unwrap();
         let mut last = 0;
-        let mut seen = BTreeSet::new();
+        let mut seen = Distinct::of("ids");
         for (ms, want) in [
             (0, 1),
             (0, 1),
@@ -402,8 +402,8 @@ mod tests {
         ] {
             // A new value each time, as a new process has it.
             for id in take(&fresh(&folder), at(ms), want) {
-                assert!(id > last, "{id} after {last}");
-                assert!(seen.insert(id));
+                invariant!(id > last, "{id} after {last}");
+                seen.add(id);
                 last = id;
             }
         }
@@ -434,7 +434,7 @@ mod tests {
             let layout: Layout = spec.parse().unwrap();
             let folder = tempfile::tempdir().unwrap();
             let worker = layout.worker_max();
-            let (mut last, mut seen) = (0, BTreeSet::new());
+            let (mut last, mut seen) = (0, Distinct::of(spec));
             for (ms, want) in [
                 (0, 1),
                 (0, 70_000),
@@ -452,7 +452,8 @@ mod tests {
                 };
                 for id in local.ids(reserved) {
                     assert_eq!(layout.unpack_wide(id).unwrap().worker, worker, "{spec}");
-                    assert!(id > last && seen.insert(id), "{spec}: {id} after {last}");
+                    invariant!(id > last, "{spec}: {id} after {last}");
+                    seen.add(id);
                     last = id;
                 }
             }
@@ -478,7 +479,7 @@ mod tests {
             panic!("told to wait");
         };
         let ids: Vec<u128> = local.ids(reserved).collect();
-        assert!(ids.is_sorted_by(|a, b| a < b));
+        rising("ids", &ids);
         assert_eq!(
             layout.unpack_wide(ids[0]).map(|parts| parts.tick),
             Ok((1 << 46) - 1)
@@ -509,10 +510,10 @@ mod tests {
             local.leave_worker(|| draws.next().unwrap(), at(ms)).unwrap()
         };
         assert!(!leave(&[18], 0), "there is no file yet");
-        let mut all = BTreeSet::new();
+        let mut all = Distinct::of("ids of all workers");
         let mut worker_at = |ms: i64| {
             let ids = take(&local, at(ms), 50);
-            assert!(ids.iter().all(|id| all.insert(*id)), "repeated at {ms}");
+            all.extend(ids.iter().copied());
             local.layout.unpack(ids[0]).unwrap().worker
         };
         assert_eq!(worker_at(2 * HOUR), 17);
@@ -577,7 +578,7 @@ mod tests {
         }
         // A later command without the policy keeps the value reached.
         all.extend(take(&local("rollback2", "hold"), at(-3_600_000 * 3), 10));
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        distinct("ids", all);
     }
 
     #[test]
@@ -592,7 +593,7 @@ mod tests {
         let waits = fresh(&folder).reserve(None, || 0, at(0), 1).unwrap();
         assert!(matches!(waits, Reservation::Wait(_)), "{waits:?}");
         let after = take(&fresh(&folder), at(5001), 1);
-        assert!(after[0] > before[before.len() - 1]);
+        rising("ids", [before[before.len() - 1], after[0]]);
     }
 
     #[test]

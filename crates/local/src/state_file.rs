@@ -420,6 +420,8 @@ const FILE_BYTES: usize = 2 * SLOT_BYTES;
 
 #[cfg(test)]
 mod tests {
+    use mintage_testing::invariant;
+
     use super::*;
 
     fn bump(file: &StateFile) -> Result<(u64, bool), StateFileError> {
@@ -446,7 +448,7 @@ mod tests {
             threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
         });
         seen.sort_unstable();
-        assert_eq!(seen, (1..=400).collect::<Vec<u64>>());
+        invariant!(seen.iter().copied().eq(1..=400), "lost or twice: {seen:?}");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // the child reads the real clock
 
-use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use mintage::{Clock, SystemClock, Uuid};
 use mintage_local::state_file::StateFile;
 use mintage_local::uuid::LocalUuid;
+use mintage_testing::{Distinct, invariant, rising};
 
 const CHILD: &str = "MINT_TEST_LOCAL_UUID_CHILD";
 const PROCESSES: usize = 8;
@@ -66,7 +66,7 @@ fn killed_processes_never_repeat() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    let mut all = HashSet::new();
+    let mut all = Distinct::of("ids of killed processes");
     let mut killed = 0;
     let mut last = Vec::new();
     while killed < KILLS {
@@ -89,10 +89,14 @@ fn killed_processes_never_repeat() {
             let ids = reader.join().unwrap();
             assert!(ids.len() > 200, "a child wrote {} ids", ids.len());
             for version in [1, 6, 7] {
-                let one: Vec<&Uuid> = ids.iter().filter(|id| id.get_version_num() == version).collect();
+                let one = ids.iter().filter(|id| id.get_version_num() == version);
                 let time = |id: &Uuid| id.get_timestamp().unwrap().to_gregorian().0;
-                assert!(version == 7 || one.windows(2).all(|pair| time(pair[0]) < time(pair[1])));
-                assert!(version == 1 || one.windows(2).all(|pair| pair[0] < pair[1]));
+                if version != 7 {
+                    rising("times of a process", one.clone().map(time));
+                }
+                if version != 1 {
+                    rising("ids of a process", one);
+                }
             }
             of_round.extend(ids);
             killed += 1;
@@ -100,12 +104,10 @@ fn killed_processes_never_repeat() {
         // Strict order over processes: this round began after the last one had ended.
         let sixes = || of_round.iter().filter(|id| id.get_version_num() == 6);
         if let (Some(before), Some(after)) = (last.iter().max(), sixes().min()) {
-            assert!(before < after, "{before} was made before {after}");
+            invariant!(before < after, "{before} was made before {after}");
         }
         last = sixes().copied().collect();
-        for id in of_round {
-            assert!(all.insert(id), "{id} twice");
-        }
+        all.extend(of_round);
     }
     println!("{} ids of {killed} killed processes, all different", all.len());
 }

@@ -486,8 +486,6 @@ impl fmt::Display for BackfillFormat {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use proptest::prelude::*;
 
     use super::super::nodes::Nodes;
@@ -598,8 +596,7 @@ mod tests {
                     .map(|(time, few, many)| (base + time * step, if few % 2 == 0 { *many } else { *few }))
                     .collect();
                 let ids = ids(&scheme, &rows).expect("there is room");
-                let distinct: HashSet<u128> = ids.iter().copied().collect();
-                prop_assert_eq!(distinct.len(), ids.len(), "{:?}", scheme.options);
+                mintage_testing::distinct(format_args!("{:?}", scheme.options), &ids);
                 for (i, a) in rows.iter().enumerate() {
                     let a_cell = scheme.cell_of(Timestamp::from_unix_nanos(a.0)).unwrap();
                     for (j, b) in rows.iter().enumerate() {
@@ -610,7 +607,10 @@ mod tests {
                             false => a.0 < b.0 || (a.0 == b.0 && i < j),
                         };
                         if later {
-                            prop_assert!(rank(&scheme, ids[i]) < rank(&scheme, ids[j]), "{:?} {:?} {:?}", scheme.options, a, b);
+                            mintage_testing::invariant!(
+                                rank(&scheme, ids[i]) < rank(&scheme, ids[j]),
+                                "{:?} {:?} {:?}", scheme.options, a, b
+                            );
                         }
                     }
                 }

@@ -351,6 +351,8 @@ mod tests {
     use std::collections::HashSet;
     use std::string::{String, ToString};
 
+    use mintage_testing::Distinct;
+
     use super::*;
     use crate::SystemEntropy;
 
@@ -425,23 +427,19 @@ mod tests {
 
     #[test]
     fn batches_and_lines_of_any_length_are_all_new() {
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("nanoid");
         for length in [0, 1, 15, 16, 17, 255, 256, 257, 1000] {
             let mut ids = std::vec![NanoId([b'a'; 21]); length];
             nanoid_many(&mut ids);
-            assert!(
-                ids.iter()
-                    .all(|id| seen.insert(id.to_string()) && id.to_string().parse() == Ok(*id))
-            );
+            seen.extend(ids.iter().map(NanoId::to_string));
+            assert!(ids.iter().all(|id| id.to_string().parse() == Ok(*id)));
             let mut text = Vec::new();
             lines(length, &mut text);
             let text = String::from_utf8(text).expect("ASCII");
             assert_eq!(text.lines().count(), length);
-            assert!(
-                text.lines()
-                    .all(|line| seen.insert(line.into()) && line.parse::<NanoId>().is_ok())
-            );
+            seen.extend(text.lines().map(String::from));
+            assert!(text.lines().all(|line| line.parse::<NanoId>().is_ok()));
         }
-        assert!(seen.insert(NanoId::new(&mut SystemEntropy).to_string()));
+        seen.add(NanoId::new(&mut SystemEntropy).to_string());
     }
 }

@@ -392,7 +392,11 @@ mod process {
                     fill(Source::PROCESS, &settings, &mut ids, |id| id).expect("within 10 s");
                     for id in ids {
                         let last = &mut last[node_bits as usize];
-                        assert!(id.number() > *last, "{node_bits} bits, round {round}");
+                        mintage_testing::invariant!(
+                            id.number() > *last,
+                            "{node_bits} bits, round {round}: {} after {last}",
+                            id.number()
+                        );
                         *last = id.number();
                     }
                 }

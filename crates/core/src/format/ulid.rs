@@ -423,6 +423,8 @@ impl<C, E> core::fmt::Debug for UlidGenerator<C, E> {
 
 #[cfg(test)]
 mod tests {
+    use mintage_testing::invariant;
+
     use super::*;
     use crate::FixedClock;
     use crate::entropy::Same;
@@ -456,8 +458,8 @@ mod tests {
     fn ids_of_the_process_and_version_7_have_one_order() {
         for _ in 0..100 {
             let (a, b, c) = (ulid(), crate::uuid7(), ulid());
-            assert!(a.unix_millis() <= (b.as_u128() >> 80) as u64);
-            assert!(a < c && (b.as_u128() >> 80) as u64 <= c.unix_millis());
+            let millis = [a.unix_millis(), (b.as_u128() >> 80) as u64, c.unix_millis()];
+            invariant!(a < c && millis.is_sorted(), "{a}, {b}, {c}: {millis:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::string::ToString;
 use std::vec::Vec;
 
+use mintage_testing::{Distinct, distinct, invariant, rising};
 use proptest::prelude::*;
 
 use super::*;
@@ -33,7 +34,7 @@ fn a_clock_that_goes_back_is_held() {
     let mut last = g.mint(at(5_000_000)).expect("an id");
     for back in [1, 1000, 3_600_000] {
         let id = g.mint(at(5_000_000 - back)).expect("an id");
-        assert!(id > last);
+        invariant!(id > last, "{id} after {last}");
         assert_eq!(tick_of(&g, id), 5_000_000);
         last = id;
     }
@@ -52,7 +53,7 @@ fn a_full_tick_carries_and_stops_at_max_ahead() {
         }
     };
     assert_eq!(ids.len(), 3 * 4096);
-    assert!(ids.is_sorted_by(|a, b| a < b));
+    rising("ids", &ids);
     assert_eq!(error, MintError::TooFarAhead { ticks: 1 });
     assert!(g.mint(g.layout().time_of(11)).is_ok());
 }
@@ -149,7 +150,7 @@ fn sequences(start: SequenceStart, ticks: impl Iterator<Item = u64>) -> Vec<u64>
     let ids: Vec<u64> = ticks
         .map(|tick| g.mint(layout.time_of(tick)).expect("an id"))
         .collect();
-    assert!(ids.is_sorted_by(|a, b| a < b));
+    rising("ids", &ids);
     ids.iter()
         .map(|id| layout.unpack(*id).expect("an id of the layout").sequence)
         .collect()
@@ -201,7 +202,7 @@ fn a_start_at_5_never_uses_0_to_4_even_after_a_full_tick() {
     let g = Snowflake::unguarded(layout.clone(), 0).expect("worker 0 fits");
     let mut out = [0; 10_000];
     assert_eq!(g.mint_many(layout.time_of(7), &mut out), Ok(10_000));
-    assert!(out.is_sorted_by(|a, b| a < b));
+    rising("ids", out);
     let parts: Vec<_> = out.iter().map(|id| layout.unpack(*id).expect("an id")).collect();
     assert!(parts.iter().all(|parts| parts.sequence >= 5));
     assert_eq!((parts[4091].tick, parts[4091].sequence), (8, 5));
@@ -270,10 +271,10 @@ fn bumping_follows_a_clock_that_went_far_back_and_never_repeats() {
     let g = Snowflake::new(layout.clone(), window, 100).and_then(|g| g.clock_policy(ClockPolicy::Bump));
     let g = g.expect("sound");
     let rollback = |id: u64| layout.fields()[1].of(id);
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = Distinct::of("ids");
     let mut mint = |tick| {
         let id = g.mint(layout.time_of(tick))?;
-        assert!(seen.insert(id), "{id} repeats");
+        seen.add(id);
         Ok((layout.unpack(id).expect("an id").tick, rollback(id)))
     };
     assert_eq!(mint(500_000), Ok((500_000, 0)));
@@ -363,7 +364,7 @@ proptest! {
         let window = Window { worker: 5, from_tick: from, until_tick: from + length };
         let g = Snowflake::new(layout.clone(), window, ahead).and_then(|g| g.clock_policy(policy));
         let g = g.expect("sound settings");
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = Distinct::of("ids");
         let mut last = 0;
         let mut until = from + length;
         let mut highest = 0;
@@ -383,19 +384,19 @@ proptest! {
             let tick = layout.tick_at(now).expect("it minted");
             for id in &out[..made] {
                 let parts = layout.unpack(*id).expect("an id of the layout");
-                prop_assert!(seen.insert(*id), "{id} twice");
+                seen.add(*id);
                 prop_assert_eq!(parts.worker, 5);
-                prop_assert!((from..until).contains(&parts.tick), "{} outside the window", parts.tick);
+                invariant!((from..until).contains(&parts.tick), "{} outside the window", parts.tick);
                 prop_assert!(parts.tick <= tick + ahead, "{} too far ahead of {tick}", parts.tick);
                 if policy != ClockPolicy::Bump {
-                    prop_assert!(*id > last || seen.len() == 1);
+                    invariant!(*id > last || seen.len() == 1, "{id} after {last}");
                 }
                 last = *id;
                 highest = highest.max(parts.tick);
             }
         }
         let closed_at = g.close();
-        prop_assert!(closed_at > highest || seen.is_empty());
+        invariant!(closed_at > highest || seen.is_empty(), "{closed_at} was given back, {highest} minted");
         prop_assert!(closed_at <= until);
         prop_assert_eq!(g.mint(layout.time_of(from)), Err(MintError::Closed));
     }
@@ -529,10 +530,7 @@ fn threads_share_one_generator_without_a_repeat() {
                         let n = g.mint_many(now, &mut buffer[..i % 37]).expect("ids");
                         mine.extend_from_slice(&buffer[..n]);
                     }
-                    assert!(
-                        mine.is_sorted_by(|a, b| a < b),
-                        "strictly increasing in every thread"
-                    );
+                    rising("ids of a thread", &mine);
                     mine
                 })
             })
@@ -542,10 +540,8 @@ fn threads_share_one_generator_without_a_repeat() {
             .flat_map(|w| w.join().expect("no panic"))
             .collect()
     });
-    let total = all.len();
     all.sort_unstable();
-    all.dedup();
-    assert_eq!(all.len(), total);
+    rising("sorted ids of all threads", &all);
     let mut expected = 100 << 22 | 3 << 12;
     assert_eq!(all[0], expected);
     // Without a gap: every place was used.
@@ -589,7 +585,10 @@ fn closing_under_load_never_mints_at_or_past_the_returned_tick() {
             (closed_at, highest)
         });
         let (closed_at, highest) = highest;
-        assert!(tick_of(&g, highest) < closed_at || highest == 0);
+        invariant!(
+            tick_of(&g, highest) < closed_at || highest == 0,
+            "{closed_at} was given back, {highest} minted"
+        );
     }
 }
 
@@ -607,13 +606,11 @@ fn the_last_places_of_a_full_word_are_given_out_once() {
         let g = Snowflake::new(layout.clone(), window, 2)
             .and_then(|g| g.clock_policy(policy))
             .expect("a sound generator");
-        let mut ids: Vec<u64> = core::iter::repeat_with(|| g.mint(layout.time_of(last)).ok())
+        let ids: Vec<u64> = core::iter::repeat_with(|| g.mint(layout.time_of(last)).ok())
             .take(10)
             .flatten()
             .collect();
-        let made = ids.len();
-        assert!((3..=4).contains(&made), "{policy}: {ids:?}");
-        ids.dedup();
-        assert_eq!(ids.len(), made, "{policy}: {ids:?}");
+        assert!((3..=4).contains(&ids.len()), "{policy}: {ids:?}");
+        distinct(policy, ids);
     }
 }

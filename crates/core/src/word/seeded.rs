@@ -241,7 +241,7 @@ mod tests {
                     places.extend(first..first + count);
                 }
             }
-            prop_assert!(places.is_sorted_by(|a, b| a < b));
+            mintage_testing::rising("places", places);
         }
     }
 }

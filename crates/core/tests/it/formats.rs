@@ -1,11 +1,12 @@
 //! Every format: its vectors, and what all of them promise.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use mintage::*;
+use mintage_testing::{Distinct, distinct, invariant, rising};
 use proptest::prelude::*;
 
 use crate::common::sources::{Hand, Seeded, asked, repeats};
@@ -188,20 +189,17 @@ fn every_format_that_can_make_ids_makes_ones_that_it_reads() {
                 row.name
             );
         }
-        let distinct: HashSet<&Id> = ids.iter().collect();
         // Ids made of names or numbers are the same every time.
-        assert_eq!(
-            distinct.len(),
-            if repeats(row) { 1 } else { 1200 },
-            "{}",
-            row.name
-        );
+        match repeats(row) {
+            true => assert!(ids.iter().all(|id| *id == ids[0]), "{}", row.name),
+            false => distinct(row.name, &ids),
+        }
+        assert_eq!(ids.len(), 1200, "{}", row.name);
         if row.bytes_sort {
-            assert!(ids.is_sorted_by(|a, b| a < b), "{}", row.name);
+            rising(row.name, &ids);
         }
         if row.text_sorts {
-            let texts: Vec<String> = ids.iter().map(|id| row.text(id).unwrap()).collect();
-            assert!(texts.is_sorted_by(|a, b| a < b), "{}", row.name);
+            rising(row.name, ids.iter().map(|id| row.text(id).unwrap()));
         }
     }
 }
@@ -265,7 +263,7 @@ fn batches_of_generators_are_in_order_and_stop_where_single_ids_do() {
     fn check<T: Ord + Copy + std::fmt::Debug>(name: &str, fill: impl FnOnce(&mut [T]) -> usize, zero: T) {
         let mut ids = [zero; 500];
         assert_eq!(fill(&mut ids), 500, "{name}");
-        assert!(ids.is_sorted_by(|a, b| a < b), "{name}");
+        rising(name, ids);
     }
     let clock = FixedClock(Timestamp::from_unix_millis(1_700_000_000_000));
     let nothing = GenOptions::default();
@@ -322,7 +320,8 @@ fn batches_of_generators_are_in_order_and_stop_where_single_ids_do() {
     let mut strict = XidGenerator::new(clock, Seeded(1)).max_ahead(Duration::from_secs(2));
     let mut many = vec![zero("xid").parse().unwrap(); 3 << 24];
     let made = strict.fill(&mut many).unwrap();
-    assert!(made < many.len() && many[..made].is_sorted_by(|a, b| a < b));
+    assert!(made < many.len());
+    rising("xid", &many[..made]);
     assert_eq!(strict.fill(&mut many), Err(MintError::TooFarAhead { ticks: 1 }));
 }
 
@@ -363,9 +362,9 @@ proptest! {
             }
             let first = row.make_at(early, &options, &mut Seeded(seed)).unwrap();
             let second = row.make_at(late, &options, &mut Seeded(!seed)).unwrap();
-            prop_assert!(first < second, "{}", row.name);
+            rising(row.name, [&first, &second]);
             if row.text_sorts {
-                prop_assert!(row.text(&first).unwrap() < row.text(&second).unwrap(), "{}", row.name);
+                rising(row.name, [&first, &second].map(|id| row.text(id).unwrap()));
             }
         }
     }
@@ -378,16 +377,16 @@ proptest! {
             let options = asked(row);
             let hand = Hand(Rc::new(Cell::new(1_700_000_000_000_000_000)));
             let mut generator = row.generator(&options, Box::new(hand.clone()), Box::new(Seeded(seed))).unwrap();
-            let mut seen = HashSet::new();
+            let mut seen = Distinct::of(row.name);
             let mut last = Id::default();
             for (move_ms, count) in &steps {
                 hand.0.set(hand.0.get() + move_ms * 1_000_000);
                 for _ in 0..*count {
                     let Ok(id) = generator.next_id() else { break };
-                    prop_assert!(seen.insert(id.clone()), "{} repeats", row.name);
+                    seen.add(id.clone());
                     // Version 6 follows a clock that goes far back, with the next clock sequence, as the RFC has it.
                     if row.bytes_sort && row.name != "uuid6" {
-                        prop_assert!(id > last, "{}", row.name);
+                        invariant!(id > last, "{}: {id:?} after {last:?}", row.name);
                         let told = row.read(&id, &options).unwrap().time.unwrap().at;
                         let now = Timestamp::from_unix_nanos(hand.0.get());
                         let tick = row.time.unwrap().tick;

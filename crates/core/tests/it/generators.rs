@@ -1,12 +1,12 @@
 //! Generators on a clock and an entropy source of the caller's: what they promise one by one.
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::fmt::{Debug, Display};
 use std::rc::Rc;
 use std::time::Duration;
 
 use mintage::*;
+use mintage_testing::{Distinct, distinct, invariant, rising};
 
 use crate::common::sources::{Hand, Seeded, asked};
 
@@ -74,7 +74,7 @@ fn a_clock_that_went_back_is_held_as_far_as_the_generator_was_told_to() {
         let first = next().unwrap();
         hand.0.set(start - 3_000_000_000);
         let held = next().unwrap();
-        assert!(first < held, "generator {i}");
+        invariant!(first < held, "generator {i}: {held:?} after {first:?}");
         hand.0.set(start - 5_000_000_000);
         assert_eq!(
             next(),
@@ -82,7 +82,7 @@ fn a_clock_that_went_back_is_held_as_far_as_the_generator_was_told_to() {
             "generator {i}"
         );
         hand.0.set(start);
-        assert!(held < next().unwrap(), "generator {i}");
+        rising(format_args!("generator {i}"), [held, next().unwrap()]);
     }
 }
 
@@ -100,9 +100,9 @@ fn a_generator_may_be_told_to_run_ahead_without_end() {
         ids.next_v6().unwrap(),
     );
     hand.0.set(0);
-    assert!(uuid < uuids.next_id().unwrap());
-    assert!(ulid < ulids.next_id().unwrap());
-    assert!(id < ids.next_v6().unwrap());
+    rising("version 7", [uuid, uuids.next_id().unwrap()]);
+    rising("ulid", [ulid, ulids.next_id().unwrap()]);
+    rising("version 6", [id, ids.next_v6().unwrap()]);
 }
 
 /// What every id type of its own has: its clock's time, its bytes, its text.
@@ -248,7 +248,7 @@ fn version_4_in_batches_is_version_4_one_by_one() {
     assert_eq!(singly, batch);
     assert!(batch.iter().all(|id| id.get_version_num() == 4));
     assert!(batch.iter().all(|id| id.as_bytes()[8] >> 6 == 0b10));
-    assert_eq!(batch.iter().collect::<HashSet<_>>().len(), 200);
+    distinct("version 4", batch);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn version_7_in_batches_counts_on_from_one_by_one() {
     assert_eq!(generator.fill(&mut batch), Ok(200));
     ids.extend(batch);
     ids.extend(generator.by_ref().take(3));
-    assert!(ids.is_sorted_by(|a, b| a < b));
+    rising("version 7", &ids);
     assert_eq!(ids.len(), 204);
     assert!(ids.iter().all(|id| id.get_version_num() == 7));
     assert_eq!(
@@ -292,7 +292,7 @@ fn a_version_1_generator_tells_what_its_ids_tell_and_refuses_what_does_not_fit()
 
 #[test]
 fn version_2_holds_its_user_and_is_new_every_time() {
-    let mut seen = HashSet::new();
+    let mut seen = Distinct::of("version 2");
     for (domain, number) in [(Domain::Person, 0), (Domain::Group, 1), (Domain::Org, 2)] {
         for _ in 0..100 {
             let id = uuid2(domain, 0xdead_beef);
@@ -300,7 +300,7 @@ fn version_2_holds_its_user_and_is_new_every_time() {
             assert_eq!(bytes[..4], 0xdead_beef_u32.to_be_bytes());
             assert_eq!((bytes[6] >> 4, bytes[8] >> 6, bytes[9]), (2, 0b10, number));
             assert_eq!(bytes[10] & 1, 1, "a random node is no hardware address");
-            assert!(seen.insert(id), "{id} twice");
+            seen.add(id);
         }
     }
 }
@@ -312,13 +312,15 @@ fn uuids_of_a_node_of_the_callers_have_it_and_never_repeat() {
         clock_seq: Some(0x33c8),
         ..GenOptions::default()
     };
-    let mut seen = HashSet::new();
+    let mut seen = Distinct::of("ids of one node");
     for name in ["uuid1", "uuid6"] {
         let row = format(name).unwrap();
         let mut ids = vec![Id::default(); 300];
         row.make_many(&options, &mut ids).unwrap();
         ids.push(row.make(&options).unwrap());
-        assert!(name == "uuid1" || ids.is_sorted_by(|a, b| a < b));
+        if name != "uuid1" {
+            rising(name, &ids);
+        }
         for id in ids {
             // As in RFC 9562 appendices A.1 and A.5.
             assert_eq!(
@@ -326,7 +328,7 @@ fn uuids_of_a_node_of_the_callers_have_it_and_never_repeat() {
                 [0xb3, 0xc8, 0x9f, 0x6b, 0xde, 0xce, 0xd8, 0x46],
                 "{name}"
             );
-            assert!(seen.insert(id), "{name}");
+            seen.add(id);
         }
     }
 }
@@ -338,9 +340,8 @@ fn rises<T: Copy + Ord + Display + Debug>(one: impl Fn() -> T, many: impl Fn(&mu
     many(&mut batch);
     ids.extend(batch);
     ids.push(one());
-    assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
-    let texts: Vec<String> = ids.iter().map(T::to_string).collect();
-    assert!(texts.is_sorted_by(|a, b| a < b), "{texts:?}");
+    rising("ids", &ids);
+    rising("texts", ids.iter().map(T::to_string));
 }
 
 #[test]
@@ -363,7 +364,7 @@ fn ids_of_the_process_rise_in_bytes_and_text() {
 #[test]
 fn ids_that_are_text_alone_are_their_formats_and_new_every_time() {
     let nothing = GenOptions::default();
-    let mut seen = HashSet::new();
+    let mut seen = Distinct::of("ids");
     for _ in 0..1000 {
         let id = cuid2();
         assert!(
@@ -371,7 +372,7 @@ fn ids_that_are_text_alone_are_their_formats_and_new_every_time() {
             "{id}"
         );
         assert_eq!(id.len(), 24);
-        assert!(seen.insert(id));
+        seen.add(id);
         let id = nanoid();
         assert_eq!(id.as_bytes(), id.as_str().as_bytes());
         assert_eq!(id.as_ref(), id.to_string());
@@ -380,7 +381,7 @@ fn ids_that_are_text_alone_are_their_formats_and_new_every_time() {
             format("nanoid").unwrap().parse(id.as_bytes(), &nothing),
             Ok(id.into())
         );
-        assert!(seen.insert(id.to_string()));
+        seen.add(id.to_string());
     }
 }
 

@@ -43,7 +43,7 @@ fn one_by_one_and_in_batches_ids_of_now_are_one_rising_row() {
     assert_eq!(generator.mint_many_now(&mut batch), Ok(5000));
     ids.extend_from_slice(&batch);
     ids.push(generator.mint_now().unwrap());
-    assert!(ids.is_sorted_by(|a, b| a < b));
+    mintage_testing::rising("ids", &ids);
     assert!(
         ids.iter()
             .all(|id| generator.layout().unpack(*id).unwrap().worker == 7)

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use loom::thread;
+use mintage_testing::{distinct, invariant};
 
 #[path = "../../../ledger/src/sequence/counter.rs"]
 #[allow(dead_code)]
@@ -47,11 +48,8 @@ fn check(one: (&'static [u64], bool), two: (&'static [u64], bool), work: fn(&Cou
         let mut all = other.join().unwrap();
         all.extend(third.join().unwrap());
         all.extend(back);
-        assert!(all.iter().all(|at| *at < limit), "{all:?} of {limit}");
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count, "an offset was taken twice");
+        invariant!(all.iter().all(|at| *at < limit), "{all:?} of {limit}");
+        distinct("offsets", all);
     });
 }
 

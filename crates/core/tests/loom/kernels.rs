@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use loom::thread;
+use mintage_testing::{distinct, invariant, rising};
 
 use crate::atomic::AtomicU64;
 use crate::word::{Reach, seeded, windowed};
@@ -48,22 +49,17 @@ fn check([one, two]: [(Take, &'static [u64]); 2], bounded: bool) {
         let mine = run(&word, one.0, one.1);
         let theirs = other.join().unwrap();
         for (places, ticks) in [(&mine, one.1), (&theirs, two.1)] {
-            assert!(
-                places.is_sorted_by(|a, b| a < b),
-                "each thread's places rise: {places:?}"
-            );
+            rising("places of a thread", places);
             let end = ticks.iter().map(|tick| self::places(*tick).end).max().unwrap();
             for place in places {
                 assert!(
                     *place >= self::places(ticks[0]).start,
                     "{place} is before the clock"
                 );
-                assert!(!bounded || *place < end, "{place} is out of reach");
+                invariant!(!bounded || *place < end, "{place} is out of reach");
             }
         }
-        let mut all: Vec<u64> = mine.into_iter().chain(theirs).collect();
-        all.sort_unstable();
-        assert!(all.is_sorted_by(|a, b| a < b), "a repeat: {all:?}");
+        distinct("places", mine.into_iter().chain(theirs));
     });
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use loom::thread;
 use mintage::{ClockPolicy, Layout, MintError, SequenceStart, Snowflake, Window};
+use mintage_testing::{distinct, invariant, rising};
 
 /// Two ids a tick, so that ticks run over within a few steps; `start` adds rules of its own.
 fn layout(start: SequenceStart) -> Arc<Layout> {
@@ -59,17 +60,15 @@ fn check(
         let theirs = other.join().unwrap();
         let layout = generator.layout();
         for ids in [&mine, &theirs] {
-            assert!(
-                !in_order || ids.is_sorted_by(|a, b| a < b),
-                "each thread's ids rise: {ids:?}"
-            );
+            if in_order {
+                rising("ids of a thread", ids);
+            }
         }
-        let mut all: Vec<u64> = mine.into_iter().chain(theirs).collect();
-        all.sort_unstable();
-        assert!(all.is_sorted_by(|a, b| a < b), "a repeat: {all:?}");
+        let all: Vec<u64> = mine.into_iter().chain(theirs).collect();
+        distinct("ids", &all);
         for id in all {
             let tick = layout.unpack(id).unwrap().tick;
-            assert!((10..generator.until_tick()).contains(&tick), "tick {tick}");
+            invariant!((10..generator.until_tick()).contains(&tick), "tick {tick}");
         }
     });
 }
@@ -96,7 +95,7 @@ fn what_close_returns_was_never_minted_in() {
             let unused_from = generator.close();
             for id in other.join().unwrap() {
                 let tick = generator.layout().unpack(id).unwrap().tick;
-                assert!(
+                invariant!(
                     tick < unused_from,
                     "{tick} was minted in, {unused_from} given back"
                 );
@@ -117,8 +116,6 @@ fn a_window_is_extended_while_others_mint() {
         generator.extend(13);
         let mine = mint(&generator, &[12], 2);
         let theirs = other.join().unwrap();
-        let mut all: Vec<u64> = mine.into_iter().chain(theirs).collect();
-        all.sort_unstable();
-        assert!(all.is_sorted_by(|a, b| a < b), "a repeat: {all:?}");
+        distinct("ids", mine.into_iter().chain(theirs));
     });
 }

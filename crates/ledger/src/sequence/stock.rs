@@ -370,6 +370,8 @@ mod tests {
 
     use std::sync::atomic::AtomicBool;
 
+    use mintage_testing::{distinct, invariant};
+
     use super::*;
 
     fn range(ordinal: u64, count: u64) -> Range {
@@ -601,14 +603,15 @@ mod tests {
             .into_iter()
             .flat_map(|taker| taker.join().unwrap())
             .collect();
-        let mut all: Vec<i64> = runs.into_iter().flatten().collect();
-        let count = all.len() as u64;
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len() as u64, count, "repeats");
-        assert!(count + given_back <= reserved && *all.last().unwrap() <= reserved as i64);
+        let all: Vec<i64> = runs.into_iter().flatten().collect();
+        let (count, last) = (all.len() as u64, *all.iter().max().unwrap());
+        distinct("numbers", all);
+        invariant!(
+            count + given_back <= reserved && last <= reserved as i64,
+            "{count} + {given_back}, up to {last}, of {reserved}"
+        );
         // A take that races with an extension may lose a few.
-        assert!(
+        invariant!(
             count + given_back + 20_000 >= reserved,
             "{count} + {given_back} of {reserved}"
         );

@@ -3,10 +3,10 @@
 //!
 //! The suite is run for each kind against its real engine, and for [`MemorySource`](super::MemorySource).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mintage::Run;
+use mintage_testing::{Distinct, invariant};
 
 use super::{Counter, Fence, MoveId, Note, Source, SourceErrorKind, Wanted, Way};
 use crate::runtime::{BoxFuture, Runtime};
@@ -83,13 +83,13 @@ async fn marks_are_not_given_out(subject: &dyn Subject) {
     let before = mark(subject, &key).await;
     let numbers = take_some(subject, &key, 3).await;
     let counter = look(subject, &key).await;
-    assert!(
+    invariant!(
         is_beyond(&counter, before, numbers[0]),
         "{key}: a mark was given out already"
     );
     let after = counter.mark.expect("it was used");
     for number in numbers {
-        assert!(
+        invariant!(
             !is_beyond(&counter, after, number),
             "{key}: {number} lies beyond the mark {after}"
         );
@@ -116,17 +116,14 @@ async fn a_cut_ends_the_source_at_its_mark(subject: &dyn Subject, runtime: &dyn 
         .expect("it is fenced");
     let counter = look(subject, &key).await;
     for number in numbers {
-        assert!(
+        invariant!(
             !is_beyond(&counter, fenced.mark, number),
             "{key}: {number}, mark {}",
             fenced.mark
         );
     }
-    assert_eq!(
-        subject.next(&key).await,
-        None,
-        "{key}: a fenced counter gives out nothing"
-    );
+    let next = subject.next(&key).await;
+    invariant!(next.is_none(), "{key}: a fenced counter gave out {next:?}");
     let fence = subject
         .source()
         .check(&key, &note)
@@ -214,7 +211,7 @@ async fn a_lifted_fence_goes_on_above(subject: &dyn Subject, runtime: &dyn Runti
         "{key}"
     );
     let number = subject.next(&key).await.expect("the original serves again");
-    assert!(
+    invariant!(
         number != issued && is_beyond(&before, i128::from(issued), number),
         "{key}: {number} after {issued}"
     );
@@ -237,7 +234,8 @@ async fn a_late_lift_undoes_no_later_fence(subject: &dyn Subject, runtime: &dyn 
         .expect("it is fenced again");
     let late = source.lift(&key, &first, None).await;
     assert_eq!(late.map_err(|e| e.kind), Err(SourceErrorKind::Foreign), "{key}");
-    assert_eq!(subject.next(&key).await, None, "{key}: the later fence stands");
+    let next = subject.next(&key).await;
+    invariant!(next.is_none(), "{key}: {next:?} behind the later fence");
 }
 
 async fn an_unused_counter_can_be_cut_and_given_back(subject: &dyn Subject, runtime: &dyn Runtime) {
@@ -256,7 +254,7 @@ async fn an_unused_counter_can_be_cut_and_given_back(subject: &dyn Subject, runt
         .await
         .expect("it is lifted");
     let number = subject.next(&key).await.expect("the original serves again");
-    assert!(
+    invariant!(
         is_beyond(&before, before.mark.unwrap_or(fenced.mark), number),
         "{key}: {number}"
     );
@@ -280,7 +278,7 @@ async fn below_a_ceiling_it_goes_on(subject: &dyn Subject, runtime: &dyn Runtime
     );
     let mut given = 0;
     while let Some(number) = subject.next(&key).await {
-        assert!(
+        invariant!(
             !is_beyond(&counter, fenced.mark, number),
             "{key}: {number} beyond {fenced:?}"
         );
@@ -302,14 +300,13 @@ async fn below_a_ceiling_it_goes_on(subject: &dyn Subject, runtime: &dyn Runtime
 
 async fn ranges_taken_beside_are_nobody_elses(subject: &dyn Subject) {
     let key = subject.make().await;
-    let mut seen = BTreeSet::new();
-    let mut add = |number: i64| assert!(seen.insert(number), "{key}: {number} twice");
+    let mut seen = Distinct::of(&key);
     for n in [1, 10, 100, 1000] {
-        take_some(subject, &key, 3).await.into_iter().for_each(&mut add);
+        seen.extend(take_some(subject, &key, 3).await);
         let runs = subject.source().take(&key, n).await.expect("a range is taken");
         let count: u64 = runs.iter().map(|run| run.count).sum();
         assert!(count >= 1, "{key}: {runs:?}");
-        runs.iter().flat_map(Run::iter).for_each(&mut add);
+        seen.extend(runs.iter().flat_map(Run::iter));
     }
 }
 
@@ -324,7 +321,7 @@ async fn a_cut_ends_what_was_beside(subject: &dyn Subject, runtime: &dyn Runtime
         .expect("it is fenced");
     let counter = look(subject, &key).await;
     for number in runs.iter().flat_map(Run::iter) {
-        assert!(
+        invariant!(
             !is_beyond(&counter, fenced.mark, number),
             "{key}: {number} beyond {fenced:?}"
         );

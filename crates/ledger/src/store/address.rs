@@ -301,7 +301,7 @@ mod tests {
         ] {
             let error = parse(rest).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Invalid, "{rest}");
-            assert!(!error.message.contains("secret"), "{error}");
+            mintage_testing::no_secret_in(rest, &error.message, "secret");
         }
         assert_eq!(Address::parse("redis", "///1", 6379, false).unwrap().hosts, []);
     }

@@ -8,6 +8,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use mintage_testing::invariant;
+
 use super::{
     BODY_MAX_BYTES, Cas, Claim, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind,
     Value, Version, Versioned,
@@ -464,7 +466,7 @@ async fn names_of_any_text_keep_apart_and_in_order(store: &dyn Store) {
             seen.push(found.value.body);
         }
     }
-    assert_eq!(seen, names);
+    invariant!(seen == names, "lost or twice: {seen:?} of {names:?}");
 }
 
 async fn bodies_come_back_byte_for_byte(store: &dyn Store) {
@@ -499,12 +501,11 @@ async fn of_racing_writes_exactly_one_wins(store: &dyn Store) {
             .enumerate()
             .filter(|(_, a)| matches!(a, Ok(Cas::Done(_))))
             .collect();
-        assert_eq!(winners.len(), 1, "round {round}: {answers:?}");
+        invariant!(winners.len() == 1, "round {round}: {answers:?}");
         let held = store.get(&key).await.expect("a read").expect("it was written");
-        assert_eq!(
-            held.value.token,
-            winners[0].0 as u128 + 1,
-            "the winner's value is what is held"
+        invariant!(
+            held.value.token == winners[0].0 as u128 + 1,
+            "the winner's value is what is held: {held:?} of {winners:?}"
         );
         for answer in answers {
             match answer.expect("no fault was injected") {
@@ -548,13 +549,17 @@ async fn racing_claims_never_overlap(store: &dyn Store) {
     ranges.sort_unstable();
     assert_eq!(ranges[0].0, 0);
     for pair in ranges.windows(2) {
-        assert_eq!(
-            pair[0].1, pair[1].0,
+        invariant!(
+            pair[0].1 == pair[1].0,
             "ranges meet without gap or overlap: {pair:?}"
         );
     }
     let held = store.get(&key).await.expect("a read").expect("it is there");
-    assert_eq!((held.value.mark, held.version), (ranges[159].1, Version(161)));
+    invariant!(
+        (held.value.mark, held.version) == (ranges[159].1, Version(161)),
+        "{held:?} after {:?}",
+        ranges[159]
+    );
 }
 
 async fn everything_survives_reopening(open: Open<'_>, store: Arc<dyn Store>) {
@@ -582,7 +587,8 @@ async fn everything_survives_reopening(open: Open<'_>, store: Arc<dyn Store>) {
     for _ in 0..2 {
         let store = open().await;
         assert_eq!(store.cluster_id(), cluster);
-        assert_eq!(everything(&*store).await, before);
+        let after = everything(&*store).await;
+        invariant!(after == before, "{after:?} where {before:?} was");
         store.close().await.expect("a clean stop");
     }
     let store = open().await;

@@ -71,6 +71,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use mintage::SequenceOptions;
+    use mintage_testing::invariant;
 
     use super::*;
 
@@ -106,11 +107,14 @@ mod tests {
                     let mut all = BTreeSet::new();
                     for number in 0..of {
                         for value in numbers(Stripe { number, of }, &def, base, each) {
-                            assert!(all.insert(value), "{value} twice");
+                            invariant!(all.insert(value), "{value} twice");
                         }
                     }
                     let whole: BTreeSet<i64> = whole.into_iter().collect();
-                    assert_eq!(all, whole, "{start} {increment} {of} {base:?}");
+                    invariant!(
+                        all == whole,
+                        "{start} {increment} {of} {base:?}: {all:?} of {whole:?}"
+                    );
                 }
             }
         }
@@ -126,7 +130,7 @@ mod tests {
                 is_called: true,
             };
             for value in numbers(Stripe { number, of: 3 }, &def, base, 100_000) {
-                assert!(all.insert(value), "{value} twice");
+                invariant!(all.insert(value), "{value} twice");
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Several processes on one shared store: they see each other's changes, share its workers, and agree on the time.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use mintage::{Base, Layout};
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tokio::time::{Instant, sleep};
 
 use crate::machines::{Clocked, Cluster, Node, in_paused_time, true_now};
@@ -73,7 +73,8 @@ fn a_change_on_one_node_is_followed_by_all_within_a_second() {
         assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
         for node in [&a, &b, &c] {
             // From memory too: no number of the old definition is left anywhere.
-            assert!(take(node, "orders").await > 1_000_000);
+            let number = take(node, "orders").await;
+            invariant!(number > 1_000_000, "{number} of the old definition");
             assert!(node.ledger.show(&name("orders")).await.unwrap().last.unwrap() > 1_000_000);
         }
     });
@@ -142,7 +143,7 @@ fn losing_the_register_drops_all_that_was_held() {
         let before = take(&a, "orders").await;
         sleep(2 * SECOND).await;
         let after = take(&a, "orders").await;
-        assert!(
+        invariant!(
             after > before + i64::try_from(held).unwrap() / 2,
             "{before} {after}: stock went on"
         );
@@ -256,7 +257,7 @@ fn steps_of_hours_while_running_cost_nothing() {
             cluster.node("b").await,
             cluster.node("c").await,
         ];
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("ids");
         let mut pools = Vec::new();
         for node in &nodes {
             pools.push(node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap());
@@ -267,9 +268,7 @@ fn steps_of_hours_while_running_cost_nothing() {
                 nodes[(round as usize / 20) % 3].machine.step(hours * 3_600_000);
             }
             for pool in &pools {
-                for id in mint(pool, 50).await.unwrap() {
-                    assert!(seen.insert(id), "{id} twice");
-                }
+                seen.extend(mint(pool, 50).await.unwrap());
             }
             sleep(SECOND).await;
         }
@@ -300,7 +299,7 @@ fn clocks_that_began_wrong_and_were_set_right_are_right_for_all() {
                 machine.step(*wrong_ms);
                 nodes.push(cluster.node_on(&format!("n{at}"), machine).await);
             }
-            let mut seen = HashSet::new();
+            let mut seen = Distinct::of(format_args!("{wrong_ms:?}"));
             let mut mint_all = async |must: bool| {
                 for node in &nodes {
                     let pool = node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
@@ -309,9 +308,7 @@ fn clocks_that_began_wrong_and_were_set_right_are_right_for_all() {
                         Err(error) if must => panic!("{wrong_ms:?}: {error}"),
                         Err(_) => continue,
                     };
-                    for id in &ids {
-                        assert!(seen.insert(*id), "{wrong_ms:?}: {id} twice");
-                    }
+                    seen.extend(ids.iter().copied());
                     if must {
                         let time = pool.layout().time_of(ids[0] >> 22);
                         let off_s = time.since(true_now(cluster.start)).as_secs_f64();
@@ -342,8 +339,8 @@ fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
     in_paused_time(|| async {
         let cluster = Cluster::new(shared());
         let mut nodes = Vec::new();
-        let mut workers = HashSet::new();
-        let mut seen = HashSet::new();
+        let mut workers = Distinct::of("workers");
+        let mut seen = Distinct::of("ids");
         for n in 0..4 {
             let node = cluster.node(&format!("n{n}")).await;
             let pool = node
@@ -352,7 +349,7 @@ fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
                 .await
                 .unwrap();
             seen.extend(mint(&pool, 10).await.unwrap());
-            assert!(workers.insert(pool.info().worker.unwrap()), "two of one worker");
+            workers.add(pool.info().worker.unwrap());
             nodes.push((node, pool));
         }
         let late = cluster.node("late").await;
@@ -373,9 +370,7 @@ fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
             assert!(message.contains("all 4 are held or parked"), "{message}");
             assert!((1..=3).contains(&retry_after_s), "{retry_after_s}");
             for (_, pool) in &nodes {
-                for id in mint(pool, 10).await.unwrap() {
-                    assert!(seen.insert(id), "{id} twice");
-                }
+                seen.extend(mint(pool, 10).await.unwrap());
             }
             sleep(SECOND).await;
         }
@@ -386,9 +381,7 @@ fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
         loop {
             match mint(&late_pool, 10).await {
                 Ok(ids) => {
-                    for id in ids {
-                        assert!(seen.insert(id), "{id} twice");
-                    }
+                    seen.extend(ids);
                     break;
                 }
                 Err(_) => sleep(Duration::from_millis(50)).await,
@@ -411,7 +404,8 @@ fn a_stopped_holder_wakes_beside_its_successor_and_repeats_nothing() {
         let (a, b) = (cluster.node("a").await, cluster.node("b").await);
         let pool_a = a.ledger.create_pool(&name("two"), spec()).await.unwrap();
         let pool_b = b.ledger.create_pool(&name("two"), spec()).await.unwrap();
-        let mut seen: HashSet<u64> = mint(&pool_a, 10).await.unwrap().into_iter().collect();
+        let mut seen = Distinct::of("ids");
+        seen.extend(mint(&pool_a, 10).await.unwrap());
         seen.extend(mint(&pool_b, 10).await.unwrap());
         sleep(5 * SECOND).await;
         let worker = pool_a.info().worker;
@@ -419,9 +413,7 @@ fn a_stopped_holder_wakes_beside_its_successor_and_repeats_nothing() {
         sleep(4 * SECOND).await;
         let c = cluster.node("c").await;
         let pool_c = c.ledger.create_pool(&name("two"), spec()).await.unwrap();
-        for id in mint(&pool_c, 10).await.unwrap() {
-            assert!(seen.insert(id), "{id} twice");
-        }
+        seen.extend(mint(&pool_c, 10).await.unwrap());
         assert_eq!(pool_c.info().worker, worker, "taken over");
         a.machine.go_on();
         // At once, before it knows anything: its own window has passed.
@@ -429,9 +421,7 @@ fn a_stopped_holder_wakes_beside_its_successor_and_repeats_nothing() {
             let mut ids = [0; 10];
             for pool in [&pool_a, &pool_b, &pool_c] {
                 if let Ok(minted) = pool.try_mint(&mut ids) {
-                    for id in &ids[..minted] {
-                        assert!(seen.insert(*id), "{id} twice");
-                    }
+                    seen.extend(ids[..minted].iter().copied());
                 }
             }
             sleep(Duration::from_millis(20)).await;

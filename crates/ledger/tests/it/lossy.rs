@@ -1,11 +1,11 @@
 //! A store that loses what it acknowledged: class D stops for good, class L (allowed) repeats nothing.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mintage::Base;
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tokio::time::sleep;
 
 use crate::machines::{Cluster, Node, in_paused_time};
@@ -25,8 +25,8 @@ fn lossy(store: &Arc<MemoryStore>) -> Cluster {
 /// Everything that was ever given out.
 #[derive(Default)]
 struct Seen {
-    numbers: HashSet<(String, i64)>,
-    ids: HashSet<u64>,
+    numbers: Distinct<(String, i64)>,
+    ids: Distinct<u64>,
     refused: u64,
 }
 
@@ -36,10 +36,8 @@ impl Seen {
             match node.ledger.sequence_or_create(&name(sequence)).await {
                 Ok(taken) => match taken.take(1 + seed % 7).await {
                     Ok(run) => {
-                        for number in run {
-                            let fresh = self.numbers.insert((sequence.to_string(), number));
-                            assert!(fresh, "{sequence}: {number} twice");
-                        }
+                        let numbers = run.into_iter().map(|number| (sequence.to_string(), number));
+                        self.numbers.extend(numbers);
                     }
                     Err(LedgerError::Unavailable { .. }) => self.refused += 1,
                     Err(error) => panic!("{error}"),
@@ -55,11 +53,7 @@ impl Seen {
         };
         let mut ids = [0; 20];
         match pool.mint(&mut ids).await {
-            Ok(()) => {
-                for id in ids {
-                    assert!(self.ids.insert(id), "id {id} twice");
-                }
-            }
+            Ok(()) => self.ids.extend(ids),
             Err(LedgerError::Unavailable { .. }) => self.refused += 1,
             Err(error) => panic!("{error}"),
         }
@@ -93,11 +87,8 @@ fn a_store_that_may_not_forget_and_does_ends_minting_for_good() {
             "an acknowledged write was lost"
         );
         sleep(3 * SECOND).await;
-        assert_eq!(
-            orders.try_take(1000),
-            None,
-            "from memory after the store went back"
-        );
+        let taken = orders.try_take(1000);
+        invariant!(taken.is_none(), "{taken:?} from memory after the store went back");
         let error = orders.take(1).await.unwrap_err();
         let LedgerError::Stopped(error) = error else {
             panic!("{error}")
@@ -188,7 +179,7 @@ fn a_definition_that_one_survivor_knows_is_written_again() {
             waits += 1;
             sleep(SECOND).await;
         };
-        assert!(seen.numbers.insert(("orders".into(), first)));
+        seen.numbers.add(("orders".into(), first));
         for round in 0..20 {
             for node in [&a, &b, &c] {
                 seen.use_all(node, round).await;
@@ -196,7 +187,7 @@ fn a_definition_that_one_survivor_knows_is_written_again() {
             sleep(SECOND).await;
         }
         let last = a.ledger.show(&name("orders")).await.unwrap().last.unwrap();
-        assert!(last > 5_000_000, "{last}: the change is lost");
+        invariant!(last > 5_000_000, "{last}: the change is lost");
     });
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mintage::{Layout, Timestamp};
 use mintage_ledger::*;
+use mintage_testing::invariant;
 use tokio::time::sleep;
 
 use crate::common::{Node, World, in_world};
@@ -285,11 +286,11 @@ impl Known {
         let known = self.leases.insert(answer.number, (instance.into(), answer.until));
         if let Some((other, until)) = known.filter(|(other, _)| other != instance) {
             let number = answer.number;
-            assert!(
+            invariant!(
                 until <= now,
                 "seed {seed}: {number} of {other} went to {instance}"
             );
-            assert!(
+            invariant!(
                 answer.used_until.is_some(),
                 "seed {seed}: {number} was used by {other}"
             );

@@ -1,6 +1,5 @@
 //! Our side of moves: every phase, every step twice, servers that do not follow, stores that fail, and what is kept.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use mintage_ledger::moves::{Definition, Move, Ours, OursError, Phase, Stepped};
 use mintage_ledger::source::MoveId;
 use mintage_ledger::tools::{Accept, Advance, Backup, back_up, check_store, make_set, migrate, restore_into};
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tokio::time::sleep;
 
 use crate::machines::{Cluster, Node, On, in_paused_time};
@@ -208,11 +208,11 @@ fn stock_of_every_server_is_dropped_and_who_does_not_follow_is_named() {
     in_paused_time(|| async {
         let cluster = Cluster::new(MemoryStore::shared(1));
         let (a, b) = (cluster.node("a").await, cluster.node("b").await);
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("numbers");
         let version = up_to(&a, Phase::Open, 5001).await;
         for node in [&a, &b] {
             for _ in 0..50 {
-                assert!(seen.insert(take(node).await.unwrap()));
+                seen.add(take(node).await.unwrap());
             }
         }
         sleep(2 * SECOND).await;
@@ -222,12 +222,16 @@ fn stock_of_every_server_is_dropped_and_who_does_not_follow_is_named() {
         let stepped = step(&a, version, &next).await.unwrap();
         assert_eq!(stepped.pending, Vec::<String>::new());
         let furthest = stepped.reserved.unwrap();
-        assert!(seen.iter().all(|number| *number <= furthest));
+        invariant!(
+            seen.iter().all(|number| *number <= furthest),
+            "beyond {furthest}: {seen:?}"
+        );
         // It goes on before it hears: no number is beyond what the source was told (protocol M4).
         b.machine.go_on();
         let held = b.ledger.sequence("orders").unwrap();
         while let Some(run) = held.try_take(1) {
-            assert!(run.first <= furthest && seen.insert(run.first), "{run:?}");
+            invariant!(run.first <= furthest, "{run:?} is beyond {furthest}");
+            seen.add(run.first);
         }
         sleep(2 * SECOND).await;
         let stepped = step(&a, stepped.now.version, &next).await.unwrap();
@@ -305,7 +309,8 @@ fn a_name_in_use_is_refused_or_set_forward() {
             .await
             .unwrap();
         // Ours was further than the source: forward only.
-        assert!(take(&node).await.unwrap() > 10);
+        let number = take(&node).await.unwrap();
+        invariant!(number > 10, "{number}");
     });
 }
 
@@ -313,16 +318,14 @@ fn a_name_in_use_is_refused_or_set_forward() {
 fn a_dropped_names_numbers_and_those_of_an_earlier_move_do_not_come_again() {
     in_paused_time(|| async {
         let node = Cluster::new(MemoryStore::shared(1)).node("a").await;
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("numbers");
         for _ in 0..300 {
-            seen.insert(take(&node).await.unwrap());
+            seen.add(take(&node).await.unwrap());
         }
         node.ledger.drop_sequence(&name("orders")).await.unwrap();
         let version = up_to(&node, Phase::Open, 20).await;
-        assert!(
-            seen.insert(take(&node).await.unwrap()),
-            "a number of the dropped name"
-        );
+        // None of the dropped name.
+        seen.add(take(&node).await.unwrap());
         let back = step(&node, version, &move_at(Phase::Returning, Some(20)))
             .await
             .unwrap();
@@ -338,7 +341,8 @@ fn a_dropped_names_numbers_and_those_of_an_earlier_move_do_not_come_again() {
         again.phase = Phase::Open;
         step(&node, at.now.version, &again).await.unwrap();
         let number = take(&node).await.unwrap();
-        assert!(seen.insert(number) && number % 10 == 7, "{number}");
+        seen.add(number);
+        assert_eq!(number % 10, 7, "{number}");
     });
 }
 
@@ -509,15 +513,20 @@ fn a_set_of_stores_is_sealed_in_all_of_them() {
         let at = step(&node, at.now.version, &move_at(Phase::Open, Some(500)))
             .await
             .unwrap();
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("numbers");
         for _ in 0..100 {
             let number = take(&node).await.unwrap();
-            assert!(number >= 500 && seen.insert(number), "{number}");
+            invariant!(number >= 500, "{number}");
+            seen.add(number);
         }
         let back = step(&node, at.now.version, &move_at(Phase::Returning, Some(500)))
             .await
             .unwrap();
-        assert!(seen.iter().all(|number| *number <= back.reserved.unwrap()));
+        invariant!(
+            seen.iter().all(|number| *number <= back.reserved.unwrap()),
+            "beyond {:?}: {seen:?}",
+            back.reserved
+        );
         assert_eq!(refused(take(&node).await), "moving");
         let to = Base {
             value: 9000,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mintage_ledger::source::{Fate, FaultySource, MemorySource, MoveId, Source, Way};
 use mintage_ledger::*;
+use mintage_testing::invariant;
 use serde_json::{Value as Json, json};
 
 use crate::common::{Node, World, in_world, in_world_of, secs};
@@ -339,14 +340,15 @@ fn a_run_is_one_run_though_others_take_from_the_middle_and_what_does_not_fit_ser
         let mut last = run.last();
         for _ in 0..1000 {
             let run = sequence.take(7).await.unwrap();
-            assert!(run.first > last, "numbers of one server rise");
+            invariant!(run.first > last, "{} after {last} of one server", run.first);
             last = run.last();
             world.saw("orders", run);
         }
         assert_eq!(takes(&node), before, "what did not fit is used");
         original.source.set_fate(Fate::default());
         let run = sequence.take_contiguous(50_000).await.unwrap();
-        assert!(run.count == 50_000 && run.first > last);
+        assert_eq!(run.count, 50_000);
+        invariant!(run.first > last, "{} after {last} of one server", run.first);
         world.saw("orders", run);
         let error = sequence.take_contiguous(100_001).await.unwrap_err();
         assert!(error.to_string().contains("100000 at a time at most"), "{error}");

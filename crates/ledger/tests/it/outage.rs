@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mintage::Base;
 use mintage_ledger::*;
+use mintage_testing::invariant;
 use tokio::time::Instant;
 
 use crate::common::{Drive, World, copied, in_world, new_journal, secs};
@@ -82,7 +83,7 @@ fn without_a_journal_max_gap_limits_the_budget() {
         let node = world.start(None).await;
         world.drive(&[&node], "orders", 10_000, secs(15)).await;
         let (mark, last) = (world.mark("orders").await, world.count());
-        assert!(mark - last <= 100_000, "{} unused", mark - last);
+        invariant!(mark - last <= 100_000, "{} unused", mark - last);
         world.store.freeze(true);
         let drive = world.drive(&[&node], "orders", 10_000, secs(20)).await;
         let lasted = drive.until_failed.unwrap();
@@ -137,7 +138,7 @@ fn a_crash_loses_at_most_what_was_in_memory_and_the_next_process_goes_on_with_th
                 let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
                 let run = orders.take(1).await.unwrap();
                 let lost = run.first - last - 1;
-                assert!((0..=20_000).contains(&lost), "{lost} lost in a crash");
+                invariant!((0..=20_000).contains(&lost), "{lost} lost in a crash");
                 assert_eq!(world.mark("orders").await, mark, "the large block is resumed");
                 world.saw("orders", run);
             }
@@ -163,7 +164,7 @@ fn a_clean_stop_with_a_journal_loses_nothing() {
             let node = world.start(journal).await;
             let drive = world.drive(&[&node], "orders", 1000, secs(15)).await;
             expected += drive.asked as i64;
-            assert_eq!(drive.last, expected);
+            invariant!(drive.last == expected, "{} after {expected}", drive.last);
             node.ledger.close().await.unwrap();
             tokio::time::sleep(secs(2)).await;
             journal = node.crash();
@@ -182,7 +183,7 @@ fn what_an_old_copy_of_a_journal_owned_is_discarded() {
         drop(node.crash());
         let node = world.start(Some(old)).await;
         let drive = world.drive(&[&node], "orders", 1000, secs(3)).await;
-        assert!(drive.last as u64 > mark, "{drive:?}");
+        invariant!(drive.last as u64 > mark, "{drive:?} after {mark}");
     });
 }
 
@@ -290,7 +291,7 @@ fn numbers_of_an_older_definition_are_dropped_as_soon_as_another_is_seen() {
         assert_eq!(first.last, 50_000_001);
         b.ledger.saw_generation("orders", generation);
         let second = world.drive(&[&b], "orders", 100, Duration::from_millis(10)).await;
-        assert!(second.last > 50_000_000, "{second:?}");
+        invariant!(second.last > 50_000_000, "{second:?} of the old definition");
     });
 }
 

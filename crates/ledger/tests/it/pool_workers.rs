@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mintage::{Layout, Timestamp};
 use mintage_ledger::*;
+use mintage_testing::invariant;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
@@ -62,7 +63,7 @@ async fn lend_all(pool: &Arc<Pool>) -> (BTreeSet<u64>, String) {
     let mut lent = BTreeSet::new();
     loop {
         match pool.lend("test").await {
-            Ok(window) => assert!(lent.insert(window.worker), "{} twice", window.worker),
+            Ok(window) => invariant!(lent.insert(window.worker), "{} twice", window.worker),
             Err(error) => return (lent, error.to_string()),
         }
     }

@@ -1,6 +1,5 @@
 //! Pools over the memory store: several ledgers, successors, exhaustion.
 
-use std::collections::HashSet;
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,6 +7,7 @@ use std::time::Duration;
 
 use mintage::{ClockPolicy, Timestamp};
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant, rising};
 
 fn run<F: Future>(test: impl FnOnce(Arc<SystemRuntime>) -> F) -> F::Output {
     let tokio = tokio::runtime::Builder::new_current_thread()
@@ -45,18 +45,16 @@ async fn pool_on<R: Runtime>(store: &Arc<dyn Store>, runtime: &Arc<R>) -> (Arc<L
 fn ledgers_on_one_store_hold_different_workers() {
     run(|runtime| async move {
         let store = memory(runtime.clone()).await;
-        let mut seen = HashSet::new();
-        let mut workers = HashSet::new();
+        let mut seen = Distinct::of("ids");
+        let mut workers = Distinct::of("workers");
         let mut ledgers = Vec::new();
         for _ in 0..20 {
             let (ledger, pool) = pool_on(&store, &runtime).await;
             let mut ids = [0u64; 1000];
             pool.mint(&mut ids).await.unwrap();
-            assert!(ids.is_sorted());
-            for id in ids {
-                assert!(seen.insert(id), "{id} twice");
-            }
-            assert!(workers.insert(pool.info().worker.unwrap()));
+            rising("ids", ids);
+            seen.extend(ids);
+            workers.add(pool.info().worker.unwrap());
             ledgers.push(ledger);
         }
     });
@@ -69,9 +67,7 @@ fn more_ids_than_a_second_has_wait_for_the_clock() {
         let (_ledger, pool) = pool_on(&store, &runtime).await;
         let mut ids = vec![0u64; 4096 * 1600];
         pool.mint(&mut ids).await.unwrap();
-        assert!(ids.is_sorted());
-        ids.dedup();
-        assert_eq!(ids.len(), 4096 * 1600);
+        rising("ids", ids);
     });
 }
 
@@ -119,7 +115,7 @@ fn closing_ends_the_keeper() {
 fn a_pool_of_uuid1_mints_over_several_ledgers() {
     run(|runtime| async move {
         let store = memory(runtime.clone()).await;
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("ids");
         let mut ledgers = Vec::new();
         for at in 0..5u8 {
             let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
@@ -139,7 +135,7 @@ fn a_pool_of_uuid1_mints_over_several_ledgers() {
                     (uuid.get_version_num(), uuid.as_fields().3[2..].to_vec()),
                     (1, node.clone())
                 );
-                assert!(seen.insert(uuid), "{uuid} twice");
+                seen.add(uuid);
             }
             assert!(
                 pool.mint(&mut [0]).await.is_err(),
@@ -419,7 +415,8 @@ fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
         let refused = error.mint(&mut ids).await.unwrap_err();
         assert!(matches!(refused, LedgerError::ClockBack { .. }), "{refused}");
         hold.mint(&mut ids).await.unwrap();
-        assert!(ids > before, "held: the step is within max_ahead");
+        // Held: the step is within max_ahead.
+        invariant!(ids > before, "{ids:?} after {before:?}");
         // The clock catches up within what the policy waits, and with where the window begins.
         runtime.go_on();
         wait.mint(&mut ids).await.unwrap();
@@ -537,7 +534,7 @@ fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
         assert_eq!(pool.info().window, Duration::from_secs(30));
         let mut again = [0; 1000];
         pool.mint(&mut again).await.unwrap();
-        assert!(again[0] > ids[99], "{} after {}", again[0], ids[99]);
+        invariant!(again[0] > ids[99], "{} after {}", again[0], ids[99]);
         // Its node is the one whose clock sequences are known.
         let v1 = ledger
             .create_pool(&uuids, PoolKind::uuid1([9; 8]).into())

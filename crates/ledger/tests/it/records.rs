@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mintage::{Base, SequenceOptions};
 use mintage_ledger::*;
+use mintage_testing::invariant;
 
 use crate::common::{Node, in_world, in_world_of, new_journal, secs};
 
@@ -296,7 +297,7 @@ fn a_pool_remembers_who_held_its_workers_before() {
             (of_worker.len(), of_worker[0].is, of_worker[1].is),
             (2, WindowIs::Earlier, WindowIs::Held)
         );
-        assert!(
+        invariant!(
             of_worker[0].window.until <= of_worker[1].window.from,
             "{of_worker:?}"
         );

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::*;
+use mintage_testing::{distinct, invariant};
 
 use crate::common::{Drive, World, in_world, in_world_of, new_journal, secs};
 
@@ -104,7 +105,7 @@ fn a_crash_in_the_middle_is_as_in_an_outage() {
             let drive = world.drive(&[&next], "orders", 100, secs(1)).await;
             assert_eq!(drive.failed, 0, "{drive:?}");
             let lost = drive.last as u64 - world.count();
-            assert!(lost <= 100_000, "{lost} lost after {given}");
+            invariant!(lost <= 100_000, "{lost} lost after {given}");
         });
     }
 }
@@ -121,7 +122,7 @@ fn ids_are_minted_to_the_end_of_the_window_and_again_after_it() {
         }
         let worker = |of: usize| pools[of].info().worker;
         let ours = worker(0);
-        assert_ne!(ours, worker(1));
+        distinct("workers", [ours, worker(1)]);
         // A window reaches as far ahead as its process has lived.
         tokio::time::sleep(secs(100)).await;
         one.ledger.rehearse_outage(secs(300));
@@ -132,6 +133,6 @@ fn ids_are_minted_to_the_end_of_the_window_and_again_after_it() {
         assert!(pools[0].mint(&mut [0]).await.is_err());
         tokio::time::sleep(secs(40)).await;
         pools[0].mint(&mut [0]).await.unwrap();
-        assert_ne!(worker(0), worker(1));
+        distinct("workers", [worker(0), worker(1)]);
     });
 }

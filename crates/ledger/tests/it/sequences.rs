@@ -1,12 +1,12 @@
 //! Sequences over the memory store, several ledgers on one store, and over a store that fails.
 
-use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mintage::{Base, SequenceOptions};
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant, rising};
 
 fn run<F: Future>(test: impl FnOnce(Arc<SystemRuntime>) -> F) -> F::Output {
     let tokio = tokio::runtime::Builder::new_current_thread()
@@ -61,7 +61,7 @@ fn numbers_are_consecutive_on_one_ledger() {
         let ledger = ledger_on(&memory(&runtime).await, &runtime).await;
         let orders = ledger.sequence_or_create(&name("orders")).await.unwrap();
         let got = numbers(&orders, 10_000).await.unwrap();
-        assert_eq!(got, (1..=10_000).collect::<Vec<_>>());
+        invariant!(got.iter().copied().eq(1..=10_000), "{got:?}");
         assert_eq!(orders.last_issued(), Some(10_000));
     });
 }
@@ -74,7 +74,8 @@ fn a_contiguous_run_continues_where_single_numbers_ended() {
         let mut at = 0;
         for n in [1, 10, 1, 1, 500, 3, 1_000_000, 1] {
             let run = k.take_contiguous(n).await.unwrap();
-            assert_eq!((run.first, run.count), (at + 1, n));
+            invariant!(run.first == at + 1, "{} after {at}", run.first);
+            assert_eq!(run.count, n);
             at = run.last();
         }
     });
@@ -103,7 +104,7 @@ fn three_numbers_and_a_crash_lose_at_most_four() {
             .await
             .unwrap()
             .first;
-        assert!((4..=8).contains(&next), "{next}");
+        invariant!((4..=8).contains(&next), "{next}");
     });
 }
 
@@ -116,7 +117,7 @@ fn a_crash_loses_at_most_max_gap() {
             let ledger = ledger_on(&store, &runtime).await;
             let k = ledger.sequence_or_create(&name("k")).await.unwrap();
             let got = numbers(&k, 300_000).await.unwrap();
-            assert!(
+            invariant!(
                 got[0] > last && got[0] - last <= 100_001,
                 "{} after {last}",
                 got[0]
@@ -142,10 +143,14 @@ fn gap_free_loses_nothing() {
             assert!(bills.try_take(1).is_none());
             for n in [1, 7, 2] {
                 let got = numbers(&bills, n).await.unwrap();
-                assert_eq!(got, (expected..expected + n as i64).collect::<Vec<_>>());
+                invariant!(
+                    got.iter().copied().eq(expected..expected + n as i64),
+                    "{got:?} from {expected} on"
+                );
                 expected += n as i64;
             }
-            assert_eq!(bills.take_contiguous(5).await.unwrap().first, expected);
+            let first = bills.take_contiguous(5).await.unwrap().first;
+            invariant!(first == expected, "{first} where {expected} is next");
             expected += 5;
         }
     });
@@ -159,16 +164,12 @@ fn ledgers_on_one_store_never_repeat() {
         for _ in 0..4 {
             ledgers.push(ledger_on(&store, &runtime).await);
         }
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("numbers");
         for round in 0..200u64 {
             for ledger in &ledgers {
                 let k = ledger.sequence_or_create(&name("k")).await.unwrap();
-                for n in numbers(&k, 1 + round % 7).await.unwrap() {
-                    assert!(seen.insert(n), "{n} twice");
-                }
-                for n in k.take_contiguous(1 + round % 5).await.unwrap() {
-                    assert!(seen.insert(n), "{n} twice");
-                }
+                seen.extend(numbers(&k, 1 + round % 7).await.unwrap());
+                seen.extend(k.take_contiguous(1 + round % 5).await.unwrap());
             }
         }
     });
@@ -606,10 +607,10 @@ fn threads_share_a_sequence_without_repeats() {
             .flat_map(|thread| thread.join().unwrap())
             .collect();
         all.sort_unstable();
-        let count = all.len();
-        all.dedup();
-        assert_eq!((all.len(), count), (800_000, 800_000));
-        assert!(*all.last().unwrap() <= 800_000 + 100_000);
+        rising("sorted numbers of all threads", &all);
+        let last = all[all.len() - 1];
+        assert_eq!(all.len(), 800_000);
+        invariant!(last <= 800_000 + 100_000, "{last} after 800000 numbers");
     });
 }
 
@@ -697,7 +698,7 @@ fn the_first_use_of_a_name_made_elsewhere_goes_by_its_definition() {
             let run = early.take(20).await.unwrap();
             assert_eq!((run.first, run.count), (1, 20));
             let ordinal = a.show(&name("bills")).await.unwrap().ordinal;
-            assert!(
+            invariant!(
                 ordinal <= 20 + max_gap.unwrap_or(0),
                 "{gap:?}: {ordinal} reserved"
             );
@@ -717,7 +718,8 @@ fn a_write_that_is_delivered_twice_is_one_write() {
         };
         ledger.create(&name("bills"), &spec).await.unwrap();
         let bills = ledger.existing(&name("bills")).await.unwrap();
-        assert_eq!(numbers(&bills, 100).await.unwrap(), (1..=100).collect::<Vec<_>>());
+        let got = numbers(&bills, 100).await.unwrap();
+        invariant!(got.iter().copied().eq(1..=100), "{got:?}");
     });
 }
 
@@ -758,8 +760,8 @@ fn a_claim_done_unheard_is_known_after_somebody_else_claimed() {
                 found => break found.unwrap().first,
             }
         };
-        assert_eq!(found, 3);
-        assert_eq!(bills_a.take(1).await.unwrap().first, 5);
+        let next = bills_a.take(1).await.unwrap().first;
+        invariant!((found, next) == (3, 5), "{found} and {next}: a hole");
     });
 }
 
@@ -784,6 +786,6 @@ fn a_change_on_a_shared_store_spends_the_stock() {
         };
         ledger.alter(&name("orders"), &patch).await.unwrap();
         let next = orders.take(1).await.unwrap().first;
-        assert!(next > reserved, "{next}: {reserved} were reserved");
+        invariant!(next > reserved, "{next}: {reserved} were reserved");
     });
 }

@@ -1,12 +1,12 @@
 //! A shared store that was set back, by a dump, a folder, a snapshot: noticed at the next start by what the machine
 //! remembers, by its journal, or by the servers that live; and a mark that was lowered by hand.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
@@ -23,7 +23,7 @@ fn name(text: &str) -> Name {
 struct World {
     cluster: Cluster,
     store: Arc<MemoryStore>,
-    issued: HashSet<(String, i64)>,
+    issued: Distinct<(String, i64)>,
 }
 
 impl World {
@@ -32,7 +32,7 @@ impl World {
         World {
             cluster: Cluster::new(store.clone()),
             store,
-            issued: HashSet::new(),
+            issued: Distinct::default(),
         }
     }
 
@@ -76,8 +76,7 @@ impl World {
             for _ in 0..count {
                 let taken = node.ledger.sequence_or_create(&name(sequence)).await?;
                 for number in taken.take(1).await? {
-                    let fresh = self.issued.insert((sequence.to_string(), number));
-                    assert!(fresh, "{sequence}: {number} twice");
+                    self.issued.add((sequence.to_string(), number));
                 }
             }
         }
@@ -348,7 +347,7 @@ fn a_restore_by_the_printed_rule_suffices_whatever_a_journal_owns() {
         let node = start(&world).await.unwrap();
         let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
         let first = orders.take(1).await.unwrap().last();
-        assert!(first > last, "{first} after {last}");
+        invariant!(first > last, "{first} after {last}");
     });
 }
 

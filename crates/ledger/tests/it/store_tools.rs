@@ -1,6 +1,5 @@
 //! Backup, restore, check and move of whole stores, with ledgers before and after: nothing repeats.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use mintage_ledger::tools::{
     unseal,
 };
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tokio::time::sleep;
 
 use crate::machines::{Cluster, Node, On, in_paused_time};
@@ -50,19 +50,16 @@ fn odd_pool() -> PoolSpec {
 
 #[derive(Default)]
 struct Seen {
-    numbers: HashSet<(String, i64)>,
-    ids: HashSet<u64>,
+    numbers: Distinct<(String, i64)>,
+    ids: Distinct<u64>,
 }
 
 impl Seen {
     async fn take(&mut self, node: &Node, sequence: &str, n: u64) {
         let taken = node.ledger.sequence_or_create(&name(sequence)).await.unwrap();
-        for number in taken.take_contiguous(n).await.unwrap() {
-            assert!(
-                self.numbers.insert((sequence.into(), number)),
-                "{sequence}: {number} twice"
-            );
-        }
+        let run = taken.take_contiguous(n).await.unwrap();
+        self.numbers
+            .extend(run.into_iter().map(|number| (sequence.to_string(), number)));
     }
 
     async fn mint(&mut self, node: &Node) {
@@ -73,9 +70,7 @@ impl Seen {
         let pool = node.ledger.create_pool(&name(pool), spec.clone()).await.unwrap();
         let mut ids = [0; 50];
         pool.mint(&mut ids).await.unwrap();
-        for id in ids {
-            assert!(self.ids.insert(id), "id {id} twice");
-        }
+        self.ids.extend(ids);
     }
 }
 
@@ -183,7 +178,7 @@ fn a_restore_refuses_another_cluster_and_a_store_in_use() {
         .unwrap();
         let key = Key::new("seq/orders").unwrap();
         let mark = used.get(&key).await.unwrap().unwrap().value.mark;
-        assert!(mark >= 1_000_000, "a higher mark is kept: {mark}");
+        invariant!(mark >= 1_000_000, "a higher mark is kept: {mark}");
     });
 }
 
@@ -233,7 +228,7 @@ fn a_store_of_ones_own_stays_ones_own_after_a_restore() {
             let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
             for _ in 0..200 {
                 let number = orders.take(1).await.unwrap().first;
-                assert!(
+                invariant!(
                     last.is_none_or(|last| number == last + 1),
                     "{number} after {last:?}"
                 );
@@ -559,7 +554,8 @@ fn a_restore_that_is_cut_off_anywhere_refuses_until_the_same_command_finishes_it
                             .filter(|(key, _)| !of_its_run(key.as_str()))
                             .collect()
                     };
-                    assert_eq!(timeless(marks(&store)), timeless(marks(&whole)), "after {writes}");
+                    let (found, wanted) = (timeless(marks(&store)), timeless(marks(&whole)));
+                    invariant!(found == wanted, "after {writes}: {found:?}, not {wanted:?}");
                 }
                 let orders = store
                     .get(&Key::new("seq/orders").unwrap())

@@ -1,6 +1,5 @@
 //! Several stores as one: any one alive is enough, and no number or id comes from two.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use mintage::{Base, SequenceOptions};
 use mintage_ledger::tools::{add_to_set, make_set};
 use mintage_ledger::*;
+use mintage_testing::{Distinct, invariant};
 use tokio::time::sleep;
 
 use crate::machines::{Cluster, Node, On, in_paused_time};
@@ -82,8 +82,8 @@ impl Set {
 
 #[derive(Default)]
 struct Seen {
-    numbers: HashSet<(String, i64)>,
-    ids: HashSet<u64>,
+    numbers: Distinct<(String, i64)>,
+    ids: Distinct<u64>,
 }
 
 impl Seen {
@@ -93,10 +93,8 @@ impl Seen {
         while left > 0 {
             let run = taken.take(left).await.unwrap();
             left -= run.count;
-            for number in run {
-                let fresh = self.numbers.insert((sequence.into(), number));
-                assert!(fresh, "{sequence}: {number} twice");
-            }
+            self.numbers
+                .extend(run.into_iter().map(|number| (sequence.to_string(), number)));
         }
     }
 
@@ -104,9 +102,7 @@ impl Seen {
         let pool = node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
         let mut ids = [0; 50];
         pool.mint(&mut ids).await.unwrap();
-        for id in ids {
-            assert!(self.ids.insert(id), "id {id} twice");
-        }
+        self.ids.extend(ids);
     }
 }
 
@@ -130,15 +126,14 @@ fn a_first_set_below_one_holds_in_every_store() {
             let back = node.ledger.set(&name(sequence), to).await.unwrap_err();
             assert!(matches!(back, LedgerError::OnlyForward { .. }), "{back:?}");
         }
-        assert!(
-            seen.numbers
-                .iter()
-                .all(|(sequence, number)| match sequence.as_str() {
-                    "zero" => *number > 0,
-                    "low" => *number > -1000,
-                    _ => *number > i64::MIN && *number < 0,
-                })
-        );
+        for (sequence, number) in seen.numbers.iter() {
+            let is_above = match sequence.as_str() {
+                "zero" => *number > 0,
+                "low" => *number > -1000,
+                _ => *number > i64::MIN && *number < 0,
+            };
+            invariant!(is_above, "{sequence}: {number}");
+        }
     });
 }
 
@@ -370,7 +365,8 @@ fn a_store_that_comes_back_behind_brings_nothing_back() {
             let gone = node.ledger.show(&name("dropped")).await;
             assert!(matches!(gone, Err(LedgerError::NotFound { .. })), "{gone:?}");
             let moved = node.ledger.sequence_or_create(&name("moved")).await.unwrap();
-            assert!(moved.take(1).await.unwrap().first > 1_000_000);
+            let number = moved.take(1).await.unwrap().first;
+            invariant!(number > 1_000_000, "{number} of the old definition");
             seen.take(node, "other", 300).await;
         }
         set.stores[0].fail_all(false);
@@ -451,10 +447,9 @@ fn a_server_that_runs_teaches_the_store_that_missed_a_change() {
         let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
         for _ in 0..500 {
             let run = orders.take(5).await.unwrap();
-            assert!(run.first > 1_000_000, "{run:?}");
-            for number in run {
-                assert!(seen.numbers.insert(("orders".into(), number)), "{number} twice");
-            }
+            invariant!(run.first > 1_000_000, "{run:?}");
+            seen.numbers
+                .extend(run.into_iter().map(|number| ("orders".to_string(), number)));
         }
     });
 }
@@ -557,7 +552,7 @@ fn a_change_that_a_store_breaks_off_mixes_no_two_definitions() {
             );
             let set = Set::of(2).await;
             let nodes = [set.node("a").await, set.node("b").await];
-            let mut seen = HashSet::new();
+            let mut seen = Distinct::of(&what);
             let (mut refused, mut served) = (0, 0);
             let mut take = async |nodes: &[Node], must: bool| {
                 for node in nodes {
@@ -575,9 +570,7 @@ fn a_change_that_a_store_breaks_off_mixes_no_two_definitions() {
                             }
                         };
                         served += 1;
-                        for n in run {
-                            assert!(seen.insert(n), "{what}: {n} twice");
-                        }
+                        seen.extend(run);
                     }
                 }
             };
@@ -638,7 +631,7 @@ fn numbers_rise_when_another_store_is_taken_from() {
                 ..SequenceSpec::default()
             };
             nodes[0].ledger.create(&name("orders"), &spec).await.unwrap();
-            let mut all = HashSet::new();
+            let mut all = Distinct::of("numbers");
             let mut last = [None::<i64>; 2];
             for down in [0, 1, 2, 1, 0, 2] {
                 for (at, store) in set.stores.iter().enumerate() {
@@ -649,11 +642,9 @@ fn numbers_rise_when_another_store_is_taken_from() {
                     for n in 1..200 {
                         let run = orders.take(1 + n % 40).await.unwrap();
                         let rises = last.is_none_or(|last| (run.first - last) * increment > 0);
-                        assert!(rises, "{run:?} after {last:?}");
+                        invariant!(rises, "{run:?} after {last:?}");
                         *last = Some(run.last());
-                        for number in run {
-                            assert!(all.insert(number), "{number} twice");
-                        }
+                        all.extend(run);
                     }
                 }
                 sleep(2 * SECOND).await;
@@ -697,8 +688,8 @@ fn a_change_needs_every_store_and_is_followed_by_all() {
             let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
             for _ in 0..20 {
                 let run = orders.take(1).await.unwrap();
-                assert!(run.first > 1_000_000, "{run:?}");
-                assert!(seen.numbers.insert(("orders".into(), run.first)));
+                invariant!(run.first > 1_000_000, "{run:?} of the old definition");
+                seen.numbers.add(("orders".into(), run.first));
             }
         }
         // Below where any store stands.

@@ -1,11 +1,11 @@
 //! A clock that was ahead once, and is right again: what it parked is left alone and told, everything else goes on.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mintage::Timestamp;
 use mintage_ledger::*;
+use mintage_testing::Distinct;
 
 use crate::machines::*;
 
@@ -40,12 +40,10 @@ async fn twitter(node: &Node) -> Arc<Pool> {
 }
 
 /// Ten ids, none seen before, and the time in them.
-async fn mint(pool: &Arc<Pool>, seen: &mut HashSet<u64>) -> Result<Timestamp, LedgerError> {
+async fn mint(pool: &Arc<Pool>, seen: &mut Distinct<u64>) -> Result<Timestamp, LedgerError> {
     let mut ids = [0; 10];
     pool.mint(&mut ids).await?;
-    for id in ids {
-        assert!(seen.insert(id), "{id} twice");
-    }
+    seen.extend(ids);
     let layout = pool.layout();
     Ok(layout.time_of(layout.unpack(ids[0]).unwrap().tick))
 }
@@ -63,7 +61,7 @@ fn a_running_process_takes_another_worker_once_the_step_is_confirmed() {
             let machine = cluster.machine();
             machine.step(ahead_ms);
             let node = cluster.node_on("one", machine.clone()).await;
-            let (pool, mut seen) = (twitter(&node).await, HashSet::new());
+            let (pool, mut seen) = (twitter(&node).await, Distinct::default());
             let before = mint(&pool, &mut seen).await;
             tokio::time::sleep(Duration::from_secs(12)).await;
             machine.step(-ahead_ms);
@@ -110,7 +108,7 @@ fn a_start_with_the_right_clock_refuses_until_it_counts_and_then_goes_on() {
             let machine = cluster.machine();
             machine.step(ahead_ms);
             let wrong = cluster.node_on("wrong", machine.clone()).await;
-            let (pool, mut seen) = (twitter(&wrong).await, HashSet::new());
+            let (pool, mut seen) = (twitter(&wrong).await, Distinct::default());
             let parks = mint(&pool, &mut seen).await.is_ok();
             tokio::time::sleep(Duration::from_secs(12)).await;
             machine.kill();
@@ -185,7 +183,7 @@ fn a_worker_that_was_given_up_is_not_told_of_and_starts_do_not_wait_for_it() {
         let machine = cluster.machine();
         machine.step(40 * YEAR_MS);
         let wrong = cluster.node_on("wrong", machine.clone()).await;
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::default();
         mint(&twitter(&wrong).await, &mut seen).await.unwrap();
         let worker = twitter(&wrong).await.info().worker.unwrap();
         machine.kill();
@@ -230,7 +228,7 @@ fn when_a_wrong_clock_parked_all_workers_the_refusal_says_so_and_until_when() {
         machine.step(2 * HOUR_MS);
         let node = cluster.node_on("one", machine.clone()).await;
         let pool = pool(&node, "few", "time=41,worker=2,sequence=20;epoch=2026-01-01").await;
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::default();
         mint(&pool, &mut seen).await.unwrap();
         for _ in 0..3 {
             pool.lend("batch").await.unwrap();
@@ -265,7 +263,7 @@ fn nothing_repeats_when_the_wrong_time_comes_round() {
             "time=32,worker=1,sequence=8;tick=1s;epoch=2026-01-01",
         )
         .await;
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::default();
         // Ahead and back, again and again: every stretch of time is walked twice and more.
         for round in 0..40 {
             machine.step(if round % 2 == 0 { 300_000 } else { -300_000 });

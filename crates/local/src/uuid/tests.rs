@@ -1,9 +1,10 @@
 #![allow(clippy::disallowed_methods)]
 
-use std::collections::HashSet;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use mintage_testing::{distinct, invariant, rising};
 
 use super::*;
 
@@ -75,11 +76,12 @@ fn processes_that_share_the_file_have_one_order_over_all_versions() {
         let local = &mut locals[round % 3];
         for version in [1, 6] {
             let id = make(local, version, at(0), 1)[0];
-            assert!(tick_of(&id) > last_tick);
+            invariant!(tick_of(&id) > last_tick, "{} after {last_tick}", tick_of(&id));
             last_tick = tick_of(&id);
         }
         let seven = make(local, 7, at(0), 1)[0];
-        assert!(seven > last_seven && seven.get_version_num() == 7);
+        invariant!(seven > last_seven, "{seven} after {last_seven}");
+        assert_eq!(seven.get_version_num(), 7);
         assert_eq!(seven.get_timestamp().unwrap().to_unix().0, 1_790_000_000);
         last_seven = seven;
     }
@@ -96,7 +98,12 @@ fn nothing_is_made_beyond_what_was_written() {
             .update::<_, StateFileError>(|found| Ok((None, found.unwrap().payload)))
             .unwrap();
         let record: Record = serde_json::from_str(&kept).unwrap();
-        assert!(tick_of(&ids[9]) < record.until, "second {second}");
+        invariant!(
+            tick_of(&ids[9]) < record.until,
+            "second {second}: {} is beyond {}",
+            ids[9],
+            record.until
+        );
         assert_eq!(record.clock_seq, local.clock_seq());
     }
 }
@@ -109,15 +116,15 @@ fn after_a_power_cut_ids_go_on_above_what_was_written() {
     // The mapped word of another boot is not believed; here it is gone altogether.
     fs::remove_file(folder.0.path().join("state.word")).unwrap();
     let mut after = folder.open(at(1));
-    assert!(
-        after.clock_seq() != before.clock_seq()
-            || tick_of(&make(&mut after, 1, at(1), 1)[0]) > tick_of(&last)
+    let first = make(&mut after, 1, at(1), 1)[0];
+    invariant!(
+        after.clock_seq() != before.clock_seq() || tick_of(&first) > tick_of(&last),
+        "{first} after {last}"
     );
     // The process of before still lives: what it makes lies below what the other makes.
     let late = make(&mut before, 1, at(1), 10);
     let new = make(&mut after, 1, at(1), 10);
-    let all: HashSet<Uuid> = late.iter().chain(&new).copied().collect();
-    assert_eq!(all.len(), 20);
+    distinct("ids", late.iter().chain(&new));
 }
 
 #[test]
@@ -126,7 +133,7 @@ fn a_small_step_back_is_held_and_a_far_one_changes_the_clock_sequence() {
     let mut local = folder.open(at(100));
     let first = make(&mut local, 1, at(100), 10);
     let held = make(&mut local, 1, at(97), 10);
-    assert!(tick_of(&held[0]) > tick_of(&first[9]));
+    rising("ticks", [tick_of(&first[9]), tick_of(&held[0])]);
     assert_eq!(local.notice(), None);
     let seq = local.clock_seq();
     let back = make(&mut local, 1, at(-3600), 10);
@@ -135,14 +142,7 @@ fn a_small_step_back_is_held_and_a_far_one_changes_the_clock_sequence() {
     assert_eq!(tick_of(&back[0]), GregorianTicks::floor(at(-3600)).unwrap().get());
     // And forward again: the same clock sequence goes on.
     let forward = make(&mut local, 1, at(100), 10);
-    let all: HashSet<Uuid> = first
-        .iter()
-        .chain(&held)
-        .chain(&back)
-        .chain(&forward)
-        .copied()
-        .collect();
-    assert_eq!(all.len(), 40);
+    distinct("ids", first.iter().chain(&held).chain(&back).chain(&forward));
     assert_eq!(folder.open(at(101)).notice(), None);
 }
 
@@ -274,7 +274,6 @@ fn threads_with_stepping_clocks_never_repeat() {
         .into_iter()
         .flat_map(|thread| thread.join().unwrap())
         .collect();
-    let distinct: HashSet<&Uuid> = ids.iter().collect();
-    assert_eq!(distinct.len(), ids.len());
+    distinct("ids", &ids);
     assert!(ids.len() > 50_000, "{}", ids.len());
 }

@@ -135,9 +135,8 @@ impl SendDoor {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use mintage_ledger::{Ledger, StoreSettings, SystemRuntime, open_store};
+    use mintage_testing::Distinct;
 
     use super::*;
     use crate::config::Config;
@@ -165,8 +164,8 @@ mod tests {
                 tokio::spawn(async move { take_one_by_one(&door).await })
             })
             .collect();
-        let mut numbers = BTreeSet::new();
-        let mut ids = BTreeSet::new();
+        let mut numbers = Distinct::of("numbers");
+        let mut ids = Distinct::of("ids");
         for task in tasks {
             let (taken, minted) = task.await.unwrap();
             numbers.extend(taken);
@@ -176,7 +175,7 @@ mod tests {
             (numbers.len(), ids.len()),
             ((TASKS * EACH) as usize, (TASKS * EACH) as usize)
         );
-        assert_eq!(door.last(b"orders").await, Ok(numbers.last().copied()));
+        assert_eq!(door.last(b"orders").await, Ok(numbers.iter().max().copied()));
         assert_eq!(
             (door.exists(b"orders").await, door.exists(b"no").await),
             (Ok(true), Ok(false))

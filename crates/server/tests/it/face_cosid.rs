@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mintage_ledger::FaultyStore;
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, FaceAuth, Listen, Setting};
+use mintage_testing::{invariant, rising};
 
 use crate::common::{Answer, Client, Server, token};
 
@@ -421,7 +422,7 @@ fn ids_are_bare_numbers_and_padded_texts() {
         let answer = client.ask("GET", path);
         assert_eq!((answer.status, answer.header("content-type")), (200, json));
         let id: u64 = answer.text().parse().unwrap();
-        assert!(id > last, "{id} after {last}");
+        invariant!(id > last, "{id} after {last}");
         last = id;
     }
     let mut texts = Vec::new();
@@ -431,7 +432,7 @@ fn ids_are_bare_numbers_and_padded_texts() {
         assert_eq!(answer.body.len(), 11, "{}", answer.text());
         texts.push(answer.text());
     }
-    assert!(texts.is_sorted());
+    rising("texts", texts);
     client.ask("POST", "/segments/distributor/dev/order?offset=60&step=10");
     let text = Some("text/plain;charset=UTF-8");
     check(&mut client, "GET /ids/dev.order", 200, json, "61");

@@ -2,6 +2,7 @@
 
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, Listen, Setting};
+use mintage_testing::invariant;
 
 use crate::common::{Answer, Client, Server, token};
 
@@ -37,7 +38,7 @@ fn any_worker_gets_ids_of_the_one_that_is_leased() {
         let answer = client.ask("GET", &format!("/worker/{worker}"));
         let id = answer.json()["id"].as_u64().unwrap();
         is(&answer, 200, Some(JSON), &format!("{{\"id\":{id}}}"));
-        assert!(id > last);
+        invariant!(id > last, "{id} after {last}");
         last = id;
         let layout = mintage::preset("gosnowflake").unwrap().layout();
         workers.push(layout.unpack(id).unwrap().worker);

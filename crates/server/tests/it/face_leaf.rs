@@ -2,6 +2,7 @@
 
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, FaceAuth, Listen, Setting};
+use mintage_testing::invariant;
 
 use crate::common::{Answer, Client, Server, token};
 
@@ -91,7 +92,7 @@ fn snowflakes_rise_and_are_of_leafs_layout() {
         let answer = client.ask("GET", SNOWFLAKE);
         let id: i64 = answer.text().parse().unwrap();
         answer.is(200, TEXT, &id.to_string());
-        assert!(id > last, "{id} after {last}");
+        invariant!(id > last, "{id} after {last}");
         last = id;
     }
     let decoded = client

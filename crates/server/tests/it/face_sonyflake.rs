@@ -3,6 +3,7 @@
 use mintage::{Clock, Parts, SystemClock, preset};
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, Listen, Setting};
+use mintage_testing::invariant;
 
 use crate::common::{Client, Server, token};
 
@@ -47,7 +48,7 @@ fn version_1_answers_its_parts_on_every_path_by_every_method() {
         let expected =
             format!(r#"{{"id":{id},"machine-id":{worker},"msb":0,"sequence":{sequence},"time":{tick}}}"#);
         answer.is(200, JSON, &expected);
-        assert!(id > last);
+        invariant!(id > last, "{id} after {last}");
         last = id;
     }
 }

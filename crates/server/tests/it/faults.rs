@@ -1,5 +1,7 @@
 //! What clients see while the store fails, and when it is back.
 
+use mintage_testing::{distinct, invariant, rising};
+
 use crate::common::Server;
 
 #[test]
@@ -59,7 +61,8 @@ fn while_the_store_is_down_new_names_are_told_when_to_retry_and_known_ones_go_on
     loop {
         let line = resp.send("INCR known\r\n").line();
         if let Some(number) = line.strip_prefix(':') {
-            assert!(number.parse::<i64>().unwrap() > last);
+            let number: i64 = number.parse().unwrap();
+            invariant!(number > last, "{number} after {last}");
             break;
         }
     }
@@ -186,10 +189,7 @@ fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
         }
     }
     while http.ask("GET", "/readyz").status != 200 {}
-    let count = numbers.len();
-    numbers.sort_unstable();
-    numbers.dedup();
-    assert_eq!(numbers.len(), count, "repeats");
+    distinct("numbers", numbers);
 }
 
 #[test]
@@ -209,7 +209,8 @@ fn a_pipeline_that_loses_its_store_gets_an_answer_for_every_request() {
         }
     }
     assert_eq!(numbers.len() + refused, 500);
-    assert!(refused > 0 && numbers.is_sorted() && numbers.iter().all(|n| *n > 1));
+    assert!(refused > 0);
+    rising("numbers", std::iter::once(1).chain(numbers));
 }
 
 #[track_caller]

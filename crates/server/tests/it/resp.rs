@@ -2,11 +2,10 @@
 //!
 //! Replies and error texts of Redis's own commands were recorded from Redis 7.0.15.
 
-use std::collections::HashSet;
-
 use mintage_server::Stop;
 use mintage_server::auth::Right;
 use mintage_server::config::{Bytes, Off};
+use mintage_testing::{Distinct, distinct, rising};
 use std::time::{Duration, Instant};
 
 use crate::common::{Client, Server, check, token};
@@ -670,15 +669,13 @@ fn numbers_are_unique_over_connections_and_threads() {
                     client.send("INCR shared\r\n".repeat(100));
                     numbers.extend((0..100).map(|_| client.line()[1..].parse::<i64>().unwrap()));
                 }
-                assert!(numbers.is_sorted());
+                rising("numbers of a connection", &numbers);
                 numbers
             })
         })
         .collect();
-    let all: HashSet<i64> = threads
-        .into_iter()
-        .flat_map(|thread| thread.join().unwrap())
-        .collect();
+    let mut all = Distinct::of("numbers");
+    all.extend(threads.into_iter().flat_map(|thread| thread.join().unwrap()));
     assert_eq!(all.len(), 8 * 20 * 100);
 }
 
@@ -705,8 +702,8 @@ fn mint_commands_give_ids_of_every_kind() {
         ("MINT.ID uuid4\r\n", '4'),
     ] {
         client.send(request.repeat(100));
-        let ids: HashSet<String> = (0..100).map(|_| bulk(&mut client)).collect();
-        assert_eq!(ids.len(), 100);
+        let ids: Vec<String> = (0..100).map(|_| bulk(&mut client)).collect();
+        distinct(request, &ids);
         assert!(
             ids.iter()
                 .all(|id| id.len() == 36 && id.as_bytes()[14] as char == version),
@@ -723,7 +720,7 @@ fn mint_commands_give_ids_of_every_kind() {
         ));
         client.expect("*100\r\n");
         let ids: Vec<String> = (0..101).map(|_| bulk(&mut client)).collect();
-        assert!(ids.is_sorted_by(|a, b| a < b), "{}", row.name);
+        rising(row.name, &ids);
         for id in &ids {
             row.parse(id.as_bytes(), &mintage::GenOptions::default())
                 .unwrap_or_else(|e| panic!("{id}: {e}"));
@@ -757,11 +754,10 @@ fn mint_commands_give_ids_of_every_kind() {
         client.send(format!("{request} COUNT 100\r\n")).expect("*100\r\n");
         client.send(format!("{request}\r\n").repeat(100));
         let ids: Vec<u64> = (0..200).map(|_| bulk(&mut client).parse().unwrap()).collect();
-        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+        rising(request, ids);
     }
     client.send("MINT.ID uuid7 COUNT 10000\r\n").expect("*10000\r\n");
-    let ids: Vec<String> = (0..10_000).map(|_| bulk(&mut client)).collect();
-    assert!(ids.is_sorted());
+    rising("uuid7", (0..10_000).map(|_| bulk(&mut client)));
 }
 
 #[test]

@@ -185,6 +185,7 @@ mod tests {
     use core::cell::Cell;
     use std::collections::HashSet;
 
+    use mintage_testing::Distinct;
     use proptest::prelude::*;
 
     use super::*;
@@ -224,12 +225,13 @@ mod tests {
         let clock = at(2 * HOUR);
         let mut generator = V1Generator::new(&clock, CLOCK_SEQ_MAX, NODE).expect("it fits");
         let seq = |id: Uuid| (id.as_u128() >> 48) as u16 & CLOCK_SEQ_MAX;
-        let mut seen = HashSet::from([generator.next_v1().expect("an id")]);
+        let mut seen = Distinct::of("ids");
+        seen.add(generator.next_v1().expect("an id"));
         for (back, expected) in [(10_000, CLOCK_SEQ_MAX), (10_000_000, CLOCK_SEQ_MAX), (HOUR, 0)] {
             clock.0.set(2 * HOUR - back);
             let id = generator.next_v1().expect("an id");
             assert_eq!(seq(id), expected);
-            assert!(seen.insert(id));
+            seen.add(id);
         }
     }
 
@@ -237,14 +239,12 @@ mod tests {
     fn the_clock_sequence_never_comes_round() {
         let clock = at(0);
         let mut generator = V1Generator::new(&clock, 5, NODE).expect("5 fits");
-        let mut seen = HashSet::new();
+        let mut seen = Distinct::of("ids");
         for _ in 0..=CLOCK_SEQ_MAX {
             clock.0.set(HOUR);
-            assert!(seen.insert(generator.next_v1().expect("an id")));
+            seen.add(generator.next_v1().expect("an id"));
             clock.0.set(0);
-            if let Ok(id) = generator.next_v1() {
-                assert!(seen.insert(id));
-            }
+            seen.extend(generator.next_v1());
         }
         clock.0.set(0);
         assert!(matches!(generator.next_v1(), Err(MintError::TooFarAhead { .. })));
@@ -268,11 +268,11 @@ mod tests {
             let clock = Any(Cell::new(0));
             let mut generator = V1Generator::new(&clock, clock_seq, NODE).expect("in range");
             generator = generator.max_ahead(Duration::from_secs(ahead));
-            let mut seen = HashSet::new();
+            let mut seen = Distinct::of("ids");
             for time in times {
                 clock.0.set(time);
                 let Ok(id) = generator.next_v1() else { continue };
-                prop_assert!(seen.insert(id), "{id} twice");
+                seen.add(id);
                 let made_at = v1::ticks_of(&id).time();
                 prop_assert!(made_at.since(Timestamp::from_unix_nanos(time)) <= Duration::from_secs(ahead));
                 let kept = generator.state().expect("an id was made");

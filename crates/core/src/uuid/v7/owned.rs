@@ -171,6 +171,7 @@ mod tests {
     use core::cell::Cell;
     use std::vec::Vec;
 
+    use mintage_testing::{invariant, rising};
     use proptest::prelude::*;
 
     use super::*;
@@ -203,14 +204,14 @@ mod tests {
         for back in [1, 1000, 3_600_000] {
             clock.0.set(10_000_000 - back);
             let id = generator.next_id().expect("within max_ahead");
-            assert!(id > last);
+            invariant!(id > last, "{id} after {last}");
             assert_eq!(unix_millis_of(&id), 10_000_000);
             last = id;
         }
         clock.0.set(10_000_000 - 3_600_007);
         assert_eq!(generator.next_id(), Err(MintError::TooFarAhead { ticks: 7 }));
         clock.0.set(10_000_001);
-        assert!(generator.next_id().expect("an id") > last);
+        rising("ids", [last, generator.next_id().expect("an id")]);
     }
 
     /// A clock that tells any time at all, a new one every time.
@@ -244,7 +245,8 @@ mod tests {
                     generator.fill(&mut out[..batch])
                 };
                 for id in &out[..made.unwrap_or(0)] {
-                    prop_assert!(*id > last && id.get_version_num() == 7);
+                    invariant!(*id > last, "{id} after {last}");
+                    prop_assert_eq!(id.get_version_num(), 7);
                     prop_assert!(i128::from(unix_millis_of(id)) <= now + i128::from(ahead));
                     prop_assert!(i128::from(unix_millis_of(id)) >= now);
                     last = *id;
@@ -266,7 +268,7 @@ mod tests {
         generator.next = 5 << COUNTER_BITS | u128::from(COUNTER_MAX);
         let ids: Vec<Uuid> = generator.by_ref().take(2).collect();
         assert_eq!([unix_millis_of(&ids[0]), unix_millis_of(&ids[1])], [5, 6]);
-        assert!(first < ids[0] && ids[0] < ids[1]);
+        rising("ids", [first, ids[0], ids[1]]);
         let mut strict = V7Generator::new(clock, Same(0)).max_ahead(Duration::ZERO);
         strict.next = 5 << COUNTER_BITS | u128::from(COUNTER_MAX);
         let mut out = [Uuid::nil(); 3];
@@ -283,7 +285,7 @@ mod tests {
         let clock = FixedClock(time);
         let generator = V7Generator::new(clock, SystemEntropy).precision(Precision::Submilli);
         let ids: Vec<Uuid> = generator.take(100_000).collect();
-        assert!(ids.is_sorted_by(|a, b| a < b));
+        rising("ids", &ids);
         assert_eq!(ids[0].as_u128() >> 64, id.as_u128() >> 64);
     }
 

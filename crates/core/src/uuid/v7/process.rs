@@ -170,8 +170,9 @@ pub fn uuid7_at(time: Timestamp) -> Result<Uuid, UuidError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
     use std::vec::Vec;
+
+    use mintage_testing::{distinct, invariant, rising};
 
     use super::*;
     use crate::uuid::v7::{MILLIS_MAX, unix_millis_of};
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn threads_share_one_strict_order() {
-        let mut all: Vec<Uuid> = std::thread::scope(|scope| {
+        let all: Vec<Uuid> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..64)
                 .map(|i| {
                     scope.spawn(move || {
@@ -206,7 +207,7 @@ mod tests {
                             uuid7_many(&mut batch[..i]);
                             mine.extend_from_slice(&batch[..i]);
                         }
-                        assert!(mine.is_sorted_by(|a, b| a < b));
+                        rising("ids of a thread", &mine);
                         mine
                     })
                 })
@@ -216,11 +217,8 @@ mod tests {
                 .flat_map(|t| t.join().expect("no panic"))
                 .collect()
         });
-        let total = all.len();
         // Time and counter alone are unique, without the random bits.
-        let places: HashSet<u128> = all.iter().map(|id| id.as_u128() >> 54).collect();
-        assert_eq!(places.len(), total);
-        all.sort_unstable();
+        distinct("places", all.iter().map(|id| id.as_u128() >> 54));
         assert!(all.iter().all(|id| id.get_version_num() == 7));
     }
 
@@ -231,7 +229,7 @@ mod tests {
         for back in [0, 1, 1000, 3_600_000, now] {
             for count in [1, 500] {
                 let place = claim(&PROCESS.millis, now - back, count);
-                assert!(place > last, "{back} ms back");
+                invariant!(place > last, "{back} ms back: {place} after {last}");
                 last = place + count - 1;
             }
         }
@@ -241,8 +239,8 @@ mod tests {
     fn a_carried_batch_stays_in_order() {
         let mut ids = std::vec![Uuid::nil(); (1 << COUNTER_BITS) + 5];
         uuid7_many(&mut ids);
-        assert!(ids.is_sorted_by(|a, b| a < b));
-        assert!(uuid7() > ids[ids.len() - 1]);
+        ids.push(uuid7());
+        rising("ids", &ids);
     }
 
     #[test]

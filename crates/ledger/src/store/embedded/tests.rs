@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mintage::Timestamp;
+use mintage_testing::invariant;
 
 use super::super::conformance::check_all;
 use super::super::{Cas, Claim, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreErrorKind, StoreSettings};
@@ -261,7 +262,7 @@ async fn a_failed_witness_sync_stops_the_store_for_good() {
         // A new process finds the write done or not; either way its mark does not go back.
         let store = open(dir.path()).await;
         let found = store.get(&key("k")).await.unwrap().unwrap();
-        assert!(
+        invariant!(
             [(1, 10), (2, 15)].contains(&(found.version.0, found.value.mark)),
             "{found:?}"
         );
@@ -285,7 +286,7 @@ async fn a_write_that_fails_half_way_stops_the_store() {
         );
         store.close().await.unwrap_err();
         let found = open(dir.path()).await.get(&key("k")).await.unwrap().unwrap();
-        assert!(
+        invariant!(
             [(1, 10), (2, 15)].contains(&(found.version.0, found.value.mark)),
             "{written}: {found:?}"
         );
@@ -421,7 +422,8 @@ async fn a_full_witness_is_compacted() {
             let crashed = open_with(&copy(dir.path(), &dir.path().join("copy")), tuning.clone())
                 .await
                 .unwrap();
-            assert_eq!(everything(&crashed).await, model, "after {n}");
+            let found = everything(&crashed).await;
+            invariant!(found == model, "after {n}: {found:?} where {model:?} was");
             crashed.close().await.unwrap();
         }
     }
@@ -463,7 +465,7 @@ async fn halves_of_different_ages_are_refused_or_complete() {
                 Ok(store) => {
                     let found = everything(&store).await;
                     for (key, (_, mark)) in &history[j] {
-                        assert!(
+                        invariant!(
                             found[key].1 >= *mark,
                             "database {i}, witness {j}: {key} fell to {found:?}"
                         );
@@ -537,7 +539,7 @@ async fn no_flipped_byte_lowers_a_mark() {
                         let found = everything(&store).await;
                         for (key, (version, mark)) in &held {
                             let now = found.get(key).copied().unwrap_or_default();
-                            assert!(
+                            invariant!(
                                 now.1 >= *mark,
                                 "{file} byte {at}: {key} {version} {mark} became {now:?}"
                             );
@@ -642,7 +644,10 @@ async fn random_work_agrees_with_a_model_through_crashes() {
         }
         let page = store.scan(&key("k"), None, 100).await.unwrap();
         let expected: Vec<_> = model.iter().map(|(k, v)| (key(k), v.clone())).collect();
-        assert_eq!(page, expected, "seed {seed} step {step}");
+        invariant!(
+            page == expected,
+            "seed {seed} step {step}: {page:?} where {expected:?} was"
+        );
     }
 }
 
@@ -805,7 +810,7 @@ async fn the_folder_says_how_far_its_witness_got() {
     let mut last = got();
     put(&store, "k", 0, 1).await.unwrap();
     for version in 1..20 {
-        assert!(got() > last, "version {version}");
+        invariant!(got() > last, "version {version}: {} after {last}", got());
         last = got();
         if version % 3 == 0 {
             claim(&store, "k", version, 1).await.unwrap();
@@ -905,7 +910,7 @@ async fn a_repair_never_lowers_a_mark() {
                 .await
                 .unwrap()
                 .unwrap_or_else(|| panic!("{what}: {name} {report:?}"));
-            assert!(found.value.mark >= *mark, "{what}: {name} fell to {found:?}");
+            invariant!(found.value.mark >= *mark, "{what}: {name} fell to {found:?}");
             let next = found.value.mark + 1;
             put(&store, name, found.version.0, next).await.unwrap();
             claim(&store, name, found.version.0 + 1, 1).await.unwrap();
