@@ -521,6 +521,7 @@ pub fn artefacts() -> std::path::PathBuf {
 }
 
 fn start_driver(folder: &TempDir) -> (Child, SocketAddr) {
+    crate::need::boots("chromium");
     let mut driver = Command::new("chromedriver")
         .arg("--port=0")
         // The driver and the browser have their own files there.

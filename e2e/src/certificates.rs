@@ -21,8 +21,8 @@ impl Certificates {
     /// # Panics
     /// When openssl is there and does not work.
     pub fn make() -> Option<Certificates> {
-        let there = Command::new("openssl").arg("version").output();
-        if !need::needed("openssl", there.is_ok_and(|out| out.status.success())) {
+        let there = need::ends_well("openssl", Command::new("openssl").arg("version"));
+        if !need::needed("openssl", there) {
             return None;
         }
         let folder = tempfile::tempdir().expect("a temporary folder can be made");

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mintage_testing::{MARK, invariant};
 use tempfile::TempDir;
 
 use crate::namespace::Namespace;
@@ -45,7 +46,11 @@ impl Seen {
         let fresh = lock(&self.sets[of as usize]).insert(id);
         if !fresh {
             self.repeats.fetch_add(1, Ordering::SeqCst);
-            lock(&self.first_repeat).get_or_insert_with(|| format!("{of:?} {id}"));
+            lock(&self.first_repeat).get_or_insert_with(|| {
+                // At once: whatever else fails before it is asserted is not forgiven.
+                need::say(&format!("{MARK}{of:?} {id} was received twice"));
+                format!("{of:?} {id}")
+            });
         }
     }
 
@@ -306,7 +311,7 @@ impl<E: Engine> Cluster<E> {
         };
         need::say(&row.to_string());
         let repeat = lock(&self.seen.first_repeat).clone();
-        assert_eq!(row.repeats, 0, "the first: {repeat:?}");
+        invariant!(row.repeats == 0, "{} repeats, the first: {repeat:?}", row.repeats);
         assert!(row.ids > 1_000, "{row}");
         row
     }

@@ -11,7 +11,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::{binary, run};
+use tempfile::NamedTempFile;
+
+use crate::guard::ends_with_us;
+use crate::server::NoPanic;
+use crate::{binary, need, run};
 
 /// One command of a page and the output it promises.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -270,20 +274,25 @@ const BANNER_ENDS: &str = "  store ";
 #[derive(Debug)]
 struct Serving {
     child: Child,
+    _no_panic: NoPanic,
     ports: Ports,
     banner: Vec<String>,
 }
 
 impl Serving {
     fn start(folder: &Path, options: &str) -> Serving {
+        need::boots("mint serve");
         let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
+        let log = NamedTempFile::new().expect("a temporary file can be made");
+        let no_panic = NoPanic::after_now_in(log.path());
         let mut child = command
             .args(options.split_whitespace())
             .current_dir(folder)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::from(log.reopen().expect("a file can be opened twice")))
             .spawn()
             .expect("mint can be started");
+        ends_with_us(&child, "KILL");
         let stdout = BufReader::new(child.stdout.take().expect("was piped"));
         let mut banner: Vec<String> = Vec::new();
         let ended = |banner: &[String]| banner.last().is_some_and(|line| line.starts_with(BANNER_ENDS));
@@ -305,6 +314,7 @@ impl Serving {
         };
         Serving {
             child,
+            _no_panic: no_panic,
             ports: Ports { http, resp },
             banner,
         }

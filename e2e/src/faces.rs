@@ -1,14 +1,16 @@
 //! Faces of other systems under their stock clients: what such a client was given, over kills and over two servers.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mintage_testing::Distinct;
+
 use crate::binary;
 use crate::engine::redis::Redis;
+use crate::guard::ends_with_us;
 use crate::run::{self, Said};
 use crate::server::{Server, Start};
 use crate::store_suite::Engine;
@@ -67,6 +69,7 @@ impl Tried<'_> {
                 .stderr(Stdio::piped())
                 .spawn()
                 .expect("the client can be started");
+            ends_with_us(&child, "KILL");
             if !last {
                 wait_for_lines(&output, 20);
                 server.kill();
@@ -142,7 +145,7 @@ fn wait_for_lines(file: &Path, least: usize) {
 
 /// Every id so far.
 #[derive(Default)]
-struct Seen(HashSet<String>);
+struct Seen(Distinct<String>);
 
 impl Seen {
     #[track_caller]
@@ -151,7 +154,7 @@ impl Seen {
         let whole = printed.rfind('\n').map_or("", |end| &printed[..end]);
         for line in whole.lines() {
             assert!(line.split(' ').count() == 2, "{line:?}");
-            assert!(self.0.insert(line.to_string()), "{line} came twice");
+            self.0.add(line.to_string());
         }
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use mintage_testing::MARK;
 use tempfile::TempDir;
 
 use crate::need;
@@ -217,7 +218,7 @@ impl Seen {
     fn one(&mut self, name: &str, id: &str) -> Result<(), String> {
         match self.ids.insert((name.to_string(), id.to_string())) {
             true => Ok(()),
-            false => Err(format!("REPEAT: {name} {id} was given out twice")),
+            false => Err(format!("REPEAT: {MARK}{name} {id} was given out twice")),
         }
     }
 
@@ -229,7 +230,7 @@ impl Seen {
         match before.filter(|before| *before >= first) {
             None => Ok(()),
             Some(before) => Err(format!(
-                "ORDER: {server} answered {first} of {name} after {before}"
+                "ORDER: {MARK}{server} answered {first} of {name} after {before}"
             )),
         }
     }
@@ -632,10 +633,13 @@ impl Walk<'_> {
             let ready = starting.map(|starting| std::thread::spawn(|| starting.ready()));
             let running: Vec<Server> = ready
                 .into_iter()
-                .filter_map(|thread| thread.join().ok().and_then(Result::ok))
+                .filter_map(|thread| thread.join().expect("it ends in words").ok())
                 .collect();
             if running.len() > 1 {
-                return Err(format!("both serve {http} and {resp}, in round {}", round + 1));
+                return Err(format!(
+                    "{MARK}both serve {http} and {resp}, in round {}",
+                    round + 1
+                ));
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mintage_ledger::{
     Cas, Class, Marks, StoreErrorKind, StoreSettings, SystemRuntime, Version, init_store, open_store,
 };
+use mintage_testing::{invariant, violated};
 
 use crate::store_suite::{Engine, key, patient, quick, until_ok, value};
 
@@ -41,8 +42,11 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
                 store.compare_and_set(&key, expected, new, Marks::NeverLower)
             });
             match done.await {
-                Cas::Done(now) => assert_eq!(now.0, version + 1),
-                Cas::Lost(found) => assert_eq!(found.map(|found| found.version.0), Some(version + 1)),
+                Cas::Done(now) => invariant!(now.0 == version + 1, "{now:?} after {version}"),
+                Cas::Lost(found) => invariant!(
+                    found.as_ref().is_some_and(|found| found.version.0 == version + 1),
+                    "{found:?} after {version}"
+                ),
             }
         });
         version += 1;
@@ -70,8 +74,8 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
     members[0].thaw();
     members[1].thaw();
     let found = tokio.block_on(until_ok(|| store.get(&key)));
-    let found = found.expect("it was written");
-    assert!(
+    let found = found.unwrap_or_else(|| violated("it was written, and is gone"));
+    invariant!(
         found.version.0 == last || found.value.token == 99,
         "{found:?} after version {last}"
     );

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::reserve::reserve;
 
 /// A network namespace and the pair of interfaces that joins it. Both go when dropped.
 #[derive(Debug)]
@@ -15,7 +16,8 @@ pub struct Namespace {
     pub there: IpAddr,
 }
 
-static NEXT: AtomicU8 = AtomicU8::new(1);
+/// How many there can be at a time.
+const NUMBERS: u32 = 1 << 14;
 
 impl Namespace {
     /// Makes one; only root may.
@@ -24,31 +26,20 @@ impl Namespace {
     /// When it cannot be made.
     #[track_caller]
     pub fn new() -> Namespace {
-        let number = NEXT.fetch_add(1, Ordering::SeqCst);
-        let process = std::process::id();
-        // 198.18.0.0/15 is for tests between networks (RFC 2544): nobody routes it.
-        let third = (process % 250) as u8;
-        let (here, there) = (
-            Ipv4Addr::new(
-                198,
-                18 + (process / 250 % 2) as u8,
-                third,
-                number.wrapping_mul(4) | 1,
-            ),
-            Ipv4Addr::new(
-                198,
-                18 + (process / 250 % 2) as u8,
-                third,
-                number.wrapping_mul(4) | 2,
-            ),
-        );
+        let number = (0..NUMBERS).find(|number| reserve("namespace", *number));
+        let number = number.expect("fewer than that are in use");
+        // 198.18.0.0/15 is for tests between networks (RFC 2544): nobody routes it. Each has four addresses of it.
+        let first = u32::from(Ipv4Addr::new(198, 18, 0, 0)) + 4 * number;
         let made = Namespace {
-            name: format!("mint-{process}-{number}"),
+            name: format!("mint-{number}"),
             // At most 15 characters.
-            cable: format!("mt{:x}n{number}", process & 0xff_ffff),
-            here: here.into(),
-            there: there.into(),
+            cable: format!("mint{number}"),
+            here: Ipv4Addr::from(first + 1).into(),
+            there: Ipv4Addr::from(first + 2).into(),
         };
+        // A test that was killed left its own behind.
+        made.remove();
+        let (here, there) = (made.here, made.there);
         let (name, cable) = (made.name.as_str(), made.cable.as_str());
         let inner = format!("{cable}i");
         ip(&["netns", "add", name]);
@@ -96,6 +87,15 @@ impl Namespace {
         self.run(&["nft", "delete", "table", "inet", "cut"]);
     }
 
+    /// Removes both, where they are.
+    fn remove(&self) {
+        let (name, cable) = (self.name.as_str(), self.cable.as_str());
+        // The cable goes with the namespace, but not before the last process in there.
+        for words in [["link", "del", cable], ["netns", "del", name]] {
+            let _ = Command::new("ip").args(words).stderr(Stdio::null()).status();
+        }
+    }
+
     #[track_caller]
     fn run(&self, words: &[&str]) {
         let mut all = vec!["netns", "exec", self.name.as_str()];
@@ -112,11 +112,7 @@ impl Default for Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // The cable goes with the namespace.
-        let _ = Command::new("ip")
-            .args(["netns", "del", &self.name])
-            .stderr(Stdio::null())
-            .status();
+        self.remove();
     }
 }
 

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::in_run;
+
 /// Whether redis-server and redis-cli are there.
 pub fn redis() -> bool {
     needed(
@@ -49,12 +51,9 @@ pub fn program(name: &str) -> bool {
 
 /// Whether strace is there and may trace.
 pub fn strace() -> bool {
-    let traces = Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    needed("strace", traces)
+    let mut traced = Command::new("strace");
+    traced.args(["-o", "/dev/null", "true"]);
+    needed("strace", ends_well("strace that traces", &mut traced))
 }
 
 /// Whether we are root, and so may mount, and may run a program as somebody else.
@@ -185,7 +184,9 @@ pub fn apache_thrift() -> Option<ApacheThrift> {
     let compilers = starts("thrift", "--version") && starts("javac", "-version");
     let java = compilers && jars.iter().all(|jar| Path::new(jar).exists());
     let (python, modules) = (clients_python(), clients_modules());
-    let there = java && has_python(&python, "import thrift") && has_node(&modules, "require('thrift')");
+    let there = java
+        && has_python("apache-thrift", &python, "import thrift")
+        && has_node("apache-thrift", &modules, "require('thrift')");
     needed("apache-thrift", there).then(|| ApacheThrift {
         python,
         modules,
@@ -205,7 +206,7 @@ pub fn postgrest_py() -> Option<PathBuf> {
 
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let python = clients_python();
-    needed(name, has_python(&python, imports)).then_some(python)
+    needed(name, has_python(name, &python, imports)).then_some(python)
 }
 
 fn clients_python() -> PathBuf {
@@ -213,23 +214,18 @@ fn clients_python() -> PathBuf {
     named.unwrap_or_else(|| Path::new("python3").to_path_buf())
 }
 
-fn has_python(python: &Path, imports: &str) -> bool {
-    Command::new(python)
-        .args(["-c", imports])
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+fn has_python(name: &str, python: &Path, imports: &str) -> bool {
+    ends_well(
+        &format!("python for {name}"),
+        Command::new(python).args(["-c", imports]),
+    )
 }
 
 /// Whether PHP is there with the extension php-redis.
 pub fn php_redis() -> bool {
-    let loaded = Command::new("php")
-        .args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    needed("php-redis", loaded)
+    let mut probe = Command::new("php");
+    probe.args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"]);
+    needed("php-redis", ends_well("php with redis", &mut probe))
 }
 
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
@@ -263,7 +259,7 @@ pub fn sql_node() -> Option<PathBuf> {
 
 fn node_with(name: &str, requires: &str) -> Option<PathBuf> {
     let modules = clients_modules();
-    let there = has_node(&modules, requires);
+    let there = has_node(name, &modules, requires);
     needed(name, there).then_some(modules)
 }
 
@@ -272,13 +268,10 @@ fn clients_modules() -> PathBuf {
     named.unwrap_or_else(|| Path::new("node_modules").to_path_buf())
 }
 
-fn has_node(modules: &Path, requires: &str) -> bool {
-    Command::new("node")
-        .args(["-e", requires])
-        .env("NODE_PATH", modules)
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+fn has_node(name: &str, modules: &Path, requires: &str) -> bool {
+    let mut probe = Command::new("node");
+    probe.args(["-e", requires]).env("NODE_PATH", modules);
+    ends_well(&format!("node for {name}"), &mut probe)
 }
 
 /// Prints a line that the test runner does not swallow.
@@ -287,13 +280,27 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Tells who counts them that a server of this kind is being started.
+pub fn boots(kind: &str) {
+    if in_run::folder().is_some() {
+        say(&format!("boot: {kind}"));
+    }
+}
+
 fn starts(program: &str, probe: &str) -> bool {
-    Command::new(program)
-        .arg(probe)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    ends_well(program, Command::new(program).arg(probe))
+}
+
+/// Whether a program that only looks whether something is there ends well. In a run it is started once under this name.
+pub(crate) fn ends_well(name: &str, probe: &mut Command) -> bool {
+    in_run::is_so(name, || {
+        probe
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    })
 }
 
 /// Whether it is `there`; else says so, or fails where `MINT_TEST_REQUIRE` names it.

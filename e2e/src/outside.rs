@@ -1,14 +1,16 @@
 //! Clients of other systems, as programs of their own: each takes ids from two servers over one store, of which one is
 //! killed and started again meanwhile, and prints every id that it was given.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
+use mintage_testing::Distinct;
+
 use crate::engine::port;
 use crate::engine::postgres::Postgres;
+use crate::guard::ends_with_us;
 use crate::server::{Server, Start};
 use crate::store_suite::Engine;
 use crate::{binary, run};
@@ -38,7 +40,7 @@ impl Pair {
     /// # Panics
     /// When one does not start.
     pub fn with_file(face: &str, settings: &str) -> Option<Pair> {
-        let store = Postgres::run()?;
+        let store = Postgres::borrow()?;
         let folder = tempfile::tempdir().expect("a folder can be made");
         let url = store.url(store.address());
         run::mint(folder.path(), ["init", "--store", &url]).ok();
@@ -95,20 +97,21 @@ impl Pair {
     /// # Panics
     /// When the client fails, an id is no number, or one comes twice.
     #[track_caller]
-    pub fn no_repeats(&mut self, client: &mut Command) -> HashSet<u64> {
+    pub fn no_repeats(&mut self, client: &mut Command) -> Distinct<u64> {
         let mut child = client
             .stdout(Stdio::piped())
             .spawn()
             .expect("the client can be started");
+        ends_with_us(&child, "KILL");
         let lines = BufReader::new(child.stdout.take().expect("was piped")).lines();
-        let (mut ids, mut kills) = (HashSet::new(), 0);
+        let (mut ids, mut kills) = (Distinct::of("ids"), 0);
         for line in lines {
             let line = line.expect("a pipe can be read");
             let id: u64 = line
                 .trim()
                 .parse()
                 .unwrap_or_else(|_| panic!("{line:?} is no id"));
-            assert!(ids.insert(id), "{id} came twice");
+            ids.add(id);
             if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
                 kills += 1;
                 self.kill_and_start(0);

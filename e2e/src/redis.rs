@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::engine::port;
+use crate::engine::process::until_ready;
+use crate::guard::ends_with_us;
+use crate::need;
 use crate::resp::Resp;
 use crate::run::{self, Said};
 
@@ -25,6 +28,7 @@ impl Redis {
         // redis-server cannot choose a port itself. Another process may take ours first: then try again.
         for _ in 0..20 {
             let address = port::free();
+            need::boots("redis");
             let mut child = Command::new("redis-server")
                 .args([
                     "--port",
@@ -41,12 +45,9 @@ impl Redis {
                 .stderr(Stdio::null())
                 .spawn()
                 .expect("redis-server can be started");
-            while child.try_wait().expect("was started").is_none() {
-                let pong = Resp::connect(address).and_then(|mut c| c.ask(&["PING"]));
-                if pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG")) {
-                    return Redis { child, address };
-                }
-                std::thread::yield_now();
+            ends_with_us(&child, "KILL");
+            if until_ready(&mut child, || answers(address)) {
+                return Redis { child, address };
             }
         }
         panic!("redis-server did not start");
@@ -58,6 +59,12 @@ impl Drop for Redis {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Whether a server answers there.
+pub(crate) fn answers(address: SocketAddr) -> bool {
+    let pong = Resp::connect(address).and_then(|mut redis| redis.ask(&["PING"]));
+    pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG"))
 }
 
 /// Runs the stock redis-cli against an address, with this standard input.

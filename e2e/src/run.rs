@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use mintage_testing::{invariant, no_panic_in};
+
 use crate::binary;
 
 /// What a finished command said.
@@ -19,6 +21,15 @@ pub struct Said {
 }
 
 impl Said {
+    /// What a client said that is not ours: it may panic.
+    pub(crate) fn of_client(out: Output) -> Said {
+        Said {
+            code: out.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&out.stdout).into_owned(),
+            err: String::from_utf8_lossy(&out.stderr).into_owned(),
+        }
+    }
+
     /// Its output, when it succeeded.
     ///
     /// # Panics
@@ -57,14 +68,17 @@ fn is_log(line: &str) -> bool {
 }
 
 impl From<Output> for Said {
+    #[track_caller]
     fn from(out: Output) -> Said {
-        Said {
-            code: out.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&out.stdout).into_owned(),
-            err: String::from_utf8_lossy(&out.stderr).into_owned(),
-        }
+        let said = Said::of_client(out);
+        no_panic_in("a command", &said.err);
+        invariant!(said.code != PANICKED, "a command panicked: {said:?}");
+        said
     }
 }
+
+/// The exit code of a program of Rust whose main thread panicked.
+const PANICKED: i32 = 101;
 
 /// `mint` with these arguments, not started yet. It sees no settings of the user who runs the tests.
 pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {

@@ -2,16 +2,19 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mintage_testing::no_panic_in;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
+use crate::guard::ends_with_us;
 use crate::http;
+use crate::need;
 use crate::resp::Resp;
 use crate::run::{self, Said};
 
@@ -21,6 +24,7 @@ pub struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
     log: PathBuf,
+    _no_panic: NoPanic,
     /// Where HTTP is.
     pub http: SocketAddr,
     /// Where the Redis protocol is.
@@ -101,13 +105,16 @@ impl Start {
             .expect("the test's folder is writable");
         let mut command = self.command();
         command.stdout(Stdio::piped()).stderr(stderr);
+        let no_panic = NoPanic::after_now_in(&log);
         let began = Instant::now();
         let mut child = command.spawn().expect("mint can be started");
+        ends_with_us(&child, "KILL");
         let stdout = BufReader::new(child.stdout.take().expect("was piped"));
         Starting {
             child: Some(child),
             stdout: Some(stdout),
             log,
+            no_panic: Some(no_panic),
             began,
         }
     }
@@ -149,6 +156,7 @@ impl Start {
     }
 
     fn command(&self) -> Command {
+        need::boots("mint serve");
         let mut words = self.wrapper.clone();
         words.push(crate::binary::mint().into());
         let mut command = Command::new(&words[0]);
@@ -174,6 +182,7 @@ pub struct Starting {
     child: Option<Child>,
     stdout: Option<BufReader<ChildStdout>>,
     log: PathBuf,
+    no_panic: Option<NoPanic>,
     began: Instant,
 }
 
@@ -208,6 +217,7 @@ impl Starting {
             child,
             stdout,
             log: self.log.clone(),
+            _no_panic: self.no_panic.take().expect("taken once"),
             http,
             resp,
             ready,
@@ -287,7 +297,7 @@ impl Server {
     pub fn wait(&mut self) -> i32 {
         // It must not block on a pipe that nobody reads.
         let mut rest = String::new();
-        let _ = std::io::Read::read_to_string(&mut self.stdout, &mut rest);
+        let _ = self.stdout.read_to_string(&mut rest);
         self.child.wait().expect("was started").code().unwrap_or(-1)
     }
 
@@ -349,16 +359,64 @@ pub fn whole_lines(file: &Path) -> String {
     String::from_utf8_lossy(&bytes[..whole]).into_owned()
 }
 
+/// Looks, when it goes, whether a program that writes to this log has panicked: it must never.
+#[derive(Debug)]
+pub struct NoPanic(File);
+
+impl NoPanic {
+    /// Of the log of a program that is about to be started: what stands there is of another one.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn after_now_in(log: &Path) -> NoPanic {
+        let mut file = File::open(log).expect("the log has been made");
+        file.seek(SeekFrom::End(0)).expect("it is a file");
+        NoPanic(file)
+    }
+}
+
+impl Drop for NoPanic {
+    fn drop(&mut self) {
+        let mut log = Vec::new();
+        self.0.read_to_end(&mut log).ok();
+        no_panic_in("a server", &String::from_utf8_lossy(&log));
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
+        self.end();
         if std::thread::panicking() {
-            crate::need::say(&format!("log of the server:\n{}", self.log()));
+            need::say(&format!("log of the server:\n{}", self.log()));
         } else if std::env::var_os("MINT_PLANTED").is_some() {
             // Whether the bug that is planted in it was reached.
             let log = self.log();
             let told = log.lines().filter(|line| line.starts_with("planted bug "));
-            told.for_each(crate::need::say);
+            told.for_each(need::say);
         }
-        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_log_is_a_violated_invariant_and_one_from_before_is_not() {
+        let mut log = tempfile::NamedTempFile::new().expect("a temporary file can be made");
+        let panic = "thread 'main' panicked at crates/server/src/run.rs:1:1:\n";
+        log.write_all(panic.as_bytes()).expect("there is room");
+        drop(NoPanic::after_now_in(log.path()));
+        let watched = NoPanic::after_now_in(log.path());
+        log.write_all(panic.as_bytes()).expect("there is room");
+        let found = catch_unwind(move || drop(watched)).expect_err("it panicked");
+        let said = found.downcast::<String>().expect("it is formatted");
+        assert_eq!(
+            *said,
+            format!("{}a server panicked: {}", mintage_testing::MARK, panic.trim_end())
+        );
     }
 }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
+use mintage_testing::invariant;
+
 use crate::cluster::eventually;
+use crate::guard::ends_with_us;
 use crate::need;
 use crate::run::Said;
 
@@ -31,6 +34,7 @@ impl Taker {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the client can be started");
+        ends_with_us(&child, "KILL");
         let count = Arc::new(AtomicUsize::new(0));
         let (out, counts) = (child.stdout.take().expect("was piped"), Arc::clone(&count));
         let reader = thread::spawn(move || {
@@ -104,9 +108,9 @@ pub fn check_no_repeat(what: &str, takers: Vec<Taker>) {
         for (at, number) in numbers.into_iter().enumerate() {
             let here = (client, name, at);
             let before = seen.insert(number, here);
-            assert_eq!(
-                before, None,
-                "{what}: {number} came twice: to client, at: {here:?}, and before"
+            invariant!(
+                before.is_none(),
+                "{what}: {number} came twice: to client, at: {here:?}, and {before:?}"
             );
         }
     }

@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mintage_testing::invariant;
+
+use crate::guard::ends_with_us;
+
 /// One side as a client sees it: a number, or `None` where it is refused.
 pub type Client = Box<dyn FnMut() -> Option<i64> + Send>;
 
@@ -71,7 +75,7 @@ impl Writers {
         for thread in self.threads {
             let (numbers, longest) = thread.join().expect("a writer does not panic");
             for number in numbers {
-                assert!(all.numbers.insert(number), "{number} twice");
+                invariant!(all.numbers.insert(number), "{number} twice");
             }
             all.longest = all.longest.max(longest);
         }
@@ -119,6 +123,7 @@ impl Session {
             .stderr(Stdio::null())
             .spawn()
             .expect("the client program starts");
+        ends_with_us(&child, "KILL");
         let input = child.stdin.take().expect("it is piped");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         Session { child, input, output }

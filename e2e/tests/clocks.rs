@@ -2,7 +2,6 @@
 //! a wrong time, and what the wrong clock parked is told.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use mintage::{Clock, FORMATS, GenOptions, SystemClock};
@@ -10,6 +9,7 @@ use mintage_e2e::cluster::eventually;
 use mintage_e2e::need::{self, Faketime};
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
+use mintage_testing::Distinct;
 
 /// A machine with a wall clock that the test turns.
 struct Machine {
@@ -51,7 +51,7 @@ impl Machine {
 }
 
 /// How far the ids of this format are ahead of the true time, in seconds; or the refusal.
-fn ahead_s(server: &Server, format: &str, seen: &mut HashSet<String>) -> Result<i64, String> {
+fn ahead_s(server: &Server, format: &str, seen: &mut Distinct<String>) -> Result<i64, String> {
     let answer = server.http("POST", &format!("/v1/ids/{format}?count=20"), "");
     if answer.status != 200 {
         return Err(answer.text());
@@ -60,7 +60,7 @@ fn ahead_s(server: &Server, format: &str, seen: &mut HashSet<String>) -> Result<
     let mut ahead = 0;
     for id in answer.json()["ids"].as_array().unwrap() {
         let text = id.as_str().unwrap();
-        assert!(seen.insert(format!("{format} {text}")), "{format} {text} twice");
+        seen.add(format!("{format} {text}"));
         ahead = match format {
             "snowflake" => {
                 let layout = mintage::preset("twitter").unwrap().layout();
@@ -91,7 +91,7 @@ fn timed() -> Vec<&'static str> {
 }
 
 #[track_caller]
-fn all_are_of_now(server: &Server, seen: &mut HashSet<String>, when: &str) {
+fn all_are_of_now(server: &Server, seen: &mut Distinct<String>, when: &str) {
     for format in timed() {
         match ahead_s(server, format, seen) {
             Ok(ahead) => assert!(ahead.abs() < 10, "{when}: {format} is {ahead} s ahead"),
@@ -119,7 +119,7 @@ fn steps(server: &Server) -> f64 {
 fn formats_of_a_running_server_outlast_a_wrong_clock() {
     let Some(machine) = Machine::new() else { return };
     machine.turn("+0");
-    let (server, mut seen) = (machine.start(), HashSet::new());
+    let (server, mut seen) = (machine.start(), Distinct::default());
     all_are_of_now(&server, &mut seen, "at the start");
     for wrong in ["+3h", "+14610d"] {
         // A moment of it: seen, and taken back.
@@ -160,7 +160,7 @@ fn a_start_after_a_wrong_clock_takes_other_workers_and_tells_of_the_parked_ones(
     for wrong in ["+2h", "+14610d", "+24837d"] {
         let Some(machine) = Machine::new() else { return };
         machine.turn(wrong);
-        let (server, mut seen) = (machine.start(), HashSet::new());
+        let (server, mut seen) = (machine.start(), Distinct::default());
         // Past the end of its layout there are no snowflakes; everything else is made.
         let parks = ahead_s(&server, "snowflake", &mut seen).is_ok();
         assert_eq!(parks, wrong != "+24837d");

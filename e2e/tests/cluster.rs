@@ -10,6 +10,7 @@ use mintage_e2e::engine::{
 use mintage_e2e::need;
 use mintage_e2e::proxy::Fault;
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::invariant;
 
 /// What lets servers wait for a store that a busy machine holds up for seconds.
 const PATIENT: [&str; 2] = [
@@ -90,11 +91,11 @@ macro_rules! on_every_store {
 }
 
 on_every_store! {
-    postgres: Postgres::run();
+    postgres: Postgres::borrow();
     redis: Redis::run();
-    etcd: Etcd::run();
-    mariadb: Mariadb::run();
-    zookeeper: ZooKeeper::run();
+    etcd: Etcd::borrow();
+    mariadb: Mariadb::borrow();
+    zookeeper: ZooKeeper::borrow();
 }
 
 fn rolling_kills(engine: impl Engine) {
@@ -264,14 +265,14 @@ fn changes_are_followed(engine: impl Engine) {
             assert_eq!(said.as_deref(), Some("OK"), "nobody is pending");
         }));
         for (node, number) in numbers(&cluster) {
-            assert!(number > set, "{node} gives out {number} after SET {set}");
+            invariant!(number > set, "{node} gives out {number} after SET {set}");
         }
         slowest[1] = slowest[1].max(timed(|| {
             let body = format!("{{\"value\": {restarted}}}");
             changed(&server.http("POST", "/v1/sequences/orders/restart", &body));
         }));
         for (node, number) in numbers(&cluster) {
-            assert!(
+            invariant!(
                 number > restarted,
                 "{node} gives out {number} after a restart at {restarted}"
             );

@@ -75,7 +75,9 @@ fn check(name: &str, original: Original) {
             console::run_page_among(&page, &around(&redis, 6379, &[]))
         }
         Original::Postgres => {
-            let Some(postgres) = Postgres::run() else { return };
+            let Some(postgres) = Postgres::borrow() else {
+                return;
+            };
             postgres.admin("postgres", "CREATE ROLE shop LOGIN PASSWORD 'secret'");
             postgres.admin("postgres", "CREATE DATABASE shop OWNER shop");
             let given = [
@@ -88,7 +90,7 @@ fn check(name: &str, original: Original) {
             console::run_page_among(&page, &around(&postgres, 5432, &given))
         }
         Original::MariaDb => {
-            let Some(mariadb) = Mariadb::run() else { return };
+            let Some(mariadb) = Mariadb::borrow() else { return };
             mariadb.admin("", "CREATE DATABASE shop; CREATE USER shop@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO shop@'%'");
             let given = [
                 ("MYSQL_HOST", "127.0.0.1".to_string()),

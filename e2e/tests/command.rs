@@ -1,15 +1,16 @@
 //! The command itself: outputs, exit codes, streams, and ids that parallel commands never repeat.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mintage_e2e::need::say;
+use mintage_e2e::guard::ends_with_us;
+use mintage_e2e::need::{boots, say};
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::Start;
+use mintage_testing::{Distinct, distinct, no_panic_in, rising};
 use serde_json::Value;
 
 fn home() -> tempfile::TempDir {
@@ -33,10 +34,11 @@ fn uuids_come_in_every_form_and_sorted() {
     let ids = run::mint(home.path(), ["uuid", "-n", "10000"]).ok();
     let ids: Vec<&str> = ids.lines().collect();
     assert_eq!(ids.len(), 10_000);
-    assert!(ids.windows(2).all(|w| w[0] < w[1]));
+    rising("uuids", &ids);
     assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes()[14] == b'7'));
     let random = run::mint(home.path(), ["uuid", "v4", "-n", "1000"]).ok();
-    let random: BTreeSet<&str> = random.lines().filter(|id| id.as_bytes()[14] == b'4').collect();
+    let random: Vec<&str> = random.lines().filter(|id| id.as_bytes()[14] == b'4').collect();
+    distinct("version 4", &random);
     assert_eq!(random.len(), 1000);
     for (format, len) in [("simple", 32), ("urn", 45), ("braced", 38), ("upper", 36)] {
         let id = run::mint(home.path(), ["uuid", "--format", format]).ok();
@@ -83,10 +85,10 @@ fn one_shot_commands(runs: usize) {
             })
         })
         .collect();
-    let mut all = BTreeSet::new();
+    let mut all = Distinct::of("ids of all processes");
     for thread in threads {
         let ids = thread.join().unwrap();
-        assert!(ids.windows(2).all(|w| w[0] < w[1]), "one process's ids rise");
+        rising("ids of a process", &ids);
         all.extend(ids);
     }
     let per_run = began.elapsed() / (PROCESSES * runs) as u32;
@@ -117,7 +119,7 @@ fn large_batches_of_parallel_snowflakes_never_overlap() {
         );
     }
     all.sort_unstable();
-    assert!(all.windows(2).all(|w| w[0] < w[1]));
+    rising("sorted ids", &all);
     assert_eq!(all.len(), 1_200_000);
 }
 
@@ -358,7 +360,7 @@ fn snowflakes_come_from_a_server_or_a_store_too() {
         let ids = run::mint(home.path(), args).ok();
         let ids: Vec<u64> = ids.lines().map(|id| id.parse().unwrap()).collect();
         assert_eq!(ids.len(), 25_000);
-        assert!(ids.windows(2).all(|w| w[0] < w[1]));
+        rising("ids", &ids);
     }
     let mut command = run::command(["snowflake", "--pool", "default"]);
     let said: Said = command.env("MINT_SERVER", &url).output().unwrap().into();
@@ -422,6 +424,7 @@ fn the_store_can_be_checked() {
 #[test]
 fn the_server_says_both_addresses_with_a_command_each() {
     let home = home();
+    boots("mint serve");
     let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
     let mut child = command
         .current_dir(home.path())
@@ -429,6 +432,7 @@ fn the_server_says_both_addresses_with_a_command_each() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    ends_with_us(&child, "KILL");
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut banner = String::new();
     while !banner.contains("class") {
@@ -452,6 +456,7 @@ fn the_server_says_both_addresses_with_a_command_each() {
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(!log.is_empty());
+    no_panic_in("the server", &log);
 }
 
 /// Long after any healthy start; a defect must not hang the run.

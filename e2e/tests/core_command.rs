@@ -1,7 +1,6 @@
 //! The command's side of the core: every UUID version, times, layouts, series, pools.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,6 +8,7 @@ use std::thread;
 
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::Start;
+use mintage_testing::{Distinct, distinct, invariant, rising};
 use serde_json::Value;
 
 fn home() -> tempfile::TempDir {
@@ -152,9 +152,10 @@ fn ids_of_one_time_are_distinct_and_in_order() {
     ] {
         let out = mint(home.path(), line).ok();
         let ids: Vec<&str> = out.lines().collect();
-        let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-        assert_eq!(distinct.len(), ids.len(), "{line}");
-        assert!(!sorts || ids.is_sorted(), "{line}");
+        match sorts {
+            true => rising(line, ids),
+            false => distinct(line, ids),
+        }
     }
 }
 
@@ -196,7 +197,7 @@ fn names_are_read_from_standard_input_octet_for_octet() {
     assert_eq!(ids[0], "2ed6657d-e927-568b-95e1-2665a8aea6a2");
     let last = run::with_input(run::command(["uuid", "v5", "--namespace", "dns", "last"]), b"").ok();
     assert_eq!(ids[3], last.trim());
-    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 4);
+    distinct("names", ids);
 }
 
 #[test]
@@ -214,13 +215,15 @@ fn processes_that_share_a_state_never_repeat_and_keep_one_order() {
             })
             .collect();
         let outs: Vec<String> = threads.into_iter().map(|t| t.join().unwrap()).collect();
-        let all: BTreeSet<&str> = outs.iter().flat_map(|out| out.lines()).collect();
+        let mut all = Distinct::of(version);
+        all.extend(outs.iter().flat_map(|out| out.lines()));
         assert_eq!(all.len(), 4000, "{version}");
         // Each process saw its own ids rise, and what comes later rises above them all.
         if version != "v1" {
-            assert!(outs.iter().all(|out| out.lines().is_sorted()));
+            outs.iter().for_each(|out| rising(version, out.lines()));
             let later = mint(home.path(), &format!("uuid {version} --state shared")).ok();
-            assert!(all.iter().all(|id| *id < later.trim()), "{version}");
+            let highest = *all.iter().max().unwrap();
+            invariant!(highest < later.trim(), "{version}: {later} after {highest}");
         }
     }
     let said = mint(home.path(), "uuid v1 --state shared --node 9f:6b:de:ce:d8:46");
@@ -256,7 +259,7 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
     // What makes the same ids shares one state: both go on above the other.
     let a = mint(home.path(), "snowflake --worker 3").ok();
     let b = mint(home.path(), &format!("snowflake --worker 3 --layout {twitter}")).ok();
-    assert!(a.trim().parse::<u64>().unwrap() < b.trim().parse::<u64>().unwrap());
+    rising("ids", [a, b].map(|id| id.trim().parse::<u64>().unwrap()));
     for (line, error) in [
         ("--layout time=41", "no sequence field"),
         (
@@ -381,8 +384,9 @@ fn processes_that_share_a_wide_state_never_repeat_one_killed_among_them() {
         };
         let (first, later): (Vec<u128>, Vec<Vec<u128>>) =
             (ids(begun), outs.iter().map(|out| ids(out)).collect());
-        assert!(later.iter().all(|ids| ids.is_sorted_by(|a, b| a < b)));
-        let all: BTreeSet<u128> = first.iter().chain(later.iter().flatten()).copied().collect();
+        later.iter().for_each(|ids| rising("ids of a process", ids));
+        let mut all = Distinct::of("ids");
+        all.extend(first.iter().chain(later.iter().flatten()).copied());
         assert_eq!(all.len(), first.len() + 1600);
         // One worker in all of them, of 64 bits.
         let worker = |id: &u128| (id >> 4) as u64;
@@ -703,23 +707,20 @@ fn pools_of_version_1_serve_the_command() {
     )
     .ok();
     let ids = mint(home.path(), &format!("uuid v1 --pool old -n 20001 {from_server}")).ok();
-    let ids: std::collections::HashSet<&str> = ids.lines().collect();
+    let ids: Vec<&str> = ids.lines().collect();
+    distinct("version 1", &ids);
     assert_eq!(ids.len(), 20_001);
     let node = |id: &str| inspect(home.path(), id)["fields"]["node"].clone();
     let id = mint(home.path(), &format!("uuid v6 --pool old {from_server}")).ok();
     assert_eq!(inspect(home.path(), &id)["version"], 6);
-    assert_eq!(node(&id), node(ids.iter().next().unwrap()), "the pool's node");
+    assert_eq!(node(&id), node(ids[0]), "the pool's node");
     let pool = |line: &str| mint(home.path(), &format!("{line} {from_server}"));
     pool("uuid v1 --pool default").fails(2, "makes snowflakes", "");
     pool("uuid v1 --pool nosuch").fails(3, "no pool nosuch", "");
     pool("uuid v7 --pool old").fails(2, "does not apply to v7", "v1, v6");
     drop(server);
     let id = mint(home.path(), "uuid v1 --pool old --store file:./mint-data").ok();
-    assert_eq!(
-        node(&id),
-        node(ids.iter().next().unwrap()),
-        "the same pool, without a server"
-    );
+    assert_eq!(node(&id), node(ids[0]), "the same pool, without a server");
 }
 
 #[test]

@@ -120,7 +120,10 @@ const OF_POSTGRES: &[Planted] = &[
 
 /// A server whose reader can write nothing at all.
 fn server(settings: &[&str]) -> Option<Postgres> {
-    let server = Postgres::with_settings(settings)?;
+    let server = match settings {
+        [] => Postgres::borrow()?,
+        settings => Postgres::with_settings(settings)?,
+    };
     server.admin(
         "ids",
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader; \

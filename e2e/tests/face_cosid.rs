@@ -2,7 +2,6 @@
 //! shared one.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,6 +12,7 @@ use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
 use mintage_e2e::{binary, need, run};
+use mintage_testing::{Distinct, invariant};
 
 /// Servers that serve the face, and can be started again where they were.
 struct Servers {
@@ -55,10 +55,10 @@ impl Servers {
         let mut client = self.client(python, "cosid_client.py");
         let mut child = client.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (mut ids, mut kills) = (HashSet::new(), 0);
+        let (mut ids, mut kills) = (Distinct::of("ids"), 0);
         for line in lines {
             let id: u64 = line.unwrap().parse().unwrap();
-            assert!(ids.insert(id), "{id} came twice");
+            ids.add(id);
             if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
                 self.kill_and_start(kills % self.starts.len());
                 kills += 1;
@@ -141,7 +141,7 @@ fn curl_is_answered_as_by_the_original() {
     servers.kill_and_start(0);
     let last = curl(&["-X", "PATCH"], "/segments/shop/order?step=100");
     let last: u64 = last.strip_suffix(" 200").unwrap().parse().unwrap();
-    assert!(last >= 700, "{last}");
+    invariant!(last >= 700, "{last}");
     assert_eq!(curl(&["-I", "-o", "/dev/null"], "/ids"), " 200");
     assert_eq!(curl(&["-X", "POST", "-d", "x=y"], distributor), " 200");
     let typed = curl(&["-X", "PATCH"], "/segments/shop/order?steps=1");

@@ -12,6 +12,7 @@ use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
 use mintage_e2e::taker::{Taker, check_no_repeat, each_takes};
 use mintage_e2e::{binary, need, run};
+use mintage_testing::{invariant, rising};
 
 /// Two tokens, and a function.
 const CONFIGURATION: &str = r#"
@@ -211,7 +212,7 @@ fn two_on(engine: &Postgres, folder: &Path) -> [Server; 2] {
 #[test]
 #[ignore = "minutes: two servers on PostgreSQL"]
 fn a_setval_is_followed_by_all_soon_even_by_a_server_that_stood_still() {
-    let Some(engine) = Postgres::run() else { return };
+    let Some(engine) = Postgres::borrow() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = two_on(&engine, folder.path());
     let ask = |server: &Server, function: &str, body: &str| {
@@ -233,7 +234,8 @@ fn a_setval_is_followed_by_all_soon_even_by_a_server_that_stood_still() {
     assert_eq!((done.status, done.text().as_str()), (200, "1000000"));
     signal("-CONT");
     let number = |server: &Server| -> i64 { ask(server, "nextval", next).text().parse().unwrap() };
-    assert!(number(&first) > 1_000_000);
+    let number_of_first = number(&first);
+    invariant!(number_of_first > 1_000_000, "{number_of_first}");
     // What stood still may have numbers of before in stock, which are its own; it follows when it looks.
     let until = Instant::now() + Duration::from_secs(60);
     while number(&second) <= 1_000_000 {
@@ -246,7 +248,7 @@ fn a_setval_is_followed_by_all_soon_even_by_a_server_that_stood_still() {
 #[ignore = "minutes: clients beyond the first, and two servers on PostgreSQL"]
 fn two_servers_on_one_store_repeat_no_number_for_any_client() {
     let (Some(python), Some(modules), Some(engine)) =
-        (need::postgrest_py(), need::postgrest_js(), Postgres::run())
+        (need::postgrest_py(), need::postgrest_js(), Postgres::borrow())
     else {
         return;
     };
@@ -293,5 +295,5 @@ fn curl_gets_rows_as_from_prest() {
     assert_eq!((get(&server), get(&server)), (1, 2));
     server.kill();
     let server = start.ready();
-    assert!(get(&server) > 2);
+    rising("numbers", [2, get(&server)]);
 }

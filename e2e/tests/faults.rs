@@ -13,6 +13,7 @@ use mintage_e2e::need;
 use mintage_e2e::resp::Reply;
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
+use mintage_testing::{invariant, rising};
 
 fn incr(server: &Server) -> i64 {
     server.redis().ask(&["INCR", "orders"]).unwrap().int().unwrap()
@@ -72,7 +73,7 @@ fn a_restored_folder_skips_ahead_by_what_is_asked() {
     let copy = copy_of(&folder);
     run::mint(copy.path(), ["store", "restore", "--advance", "1000"]).ok();
     let next = incr(&Start::in_folder(copy.path()).ready());
-    assert!(next > 1000, "{next}");
+    invariant!(next > 1000, "{next}");
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_damaged_folder_never_repeats_a_number() {
         bytes[last / 2] ^= 0xff;
         fs::write(&file, &bytes).unwrap();
         match Start::in_folder(folder.path()).spawn().ready() {
-            Ok(server) => assert!(incr(&server) > 3, "{name}"),
+            Ok(server) => rising(&name, [3, incr(&server)]),
             Err(said) => {
                 said.fails(3, "", "");
                 refused += 1;
@@ -302,7 +303,7 @@ fn a_full_disk_stops_allocation_in_words_and_repeats_nothing() {
     assert!(!refusal.is_empty());
     // What it still gives out of what it reserved is new.
     while let Reply::Int(n) = client.ask(&["INCR", "orders"]).unwrap() {
-        assert!(n > last);
+        invariant!(n > last, "{n} after {last}");
         last = n;
         if n > 200_000 {
             break;
@@ -311,7 +312,7 @@ fn a_full_disk_stops_allocation_in_words_and_repeats_nothing() {
     server.kill();
     fs::remove_file(disk.join("filler")).unwrap();
     mounted.remount("size=16m");
-    assert!(incr(&start.ready()) > last);
+    rising("numbers", [last, incr(&start.ready())]);
 }
 
 /// The disk refuses a sync: from then on nothing is given out that would need another, for good, and the next
@@ -350,7 +351,8 @@ fn a_failed_sync_stops_allocation_for_good() {
             let name = format!("name{}", round % 50);
             match client.ask(&["INCR", &name]).unwrap() {
                 Reply::Int(n) => {
-                    assert!(last.insert(name, n).is_none_or(|before| n > before));
+                    let before = last.insert(name, n);
+                    invariant!(before.is_none_or(|before| n > before), "{n} after {before:?}");
                     None
                 }
                 other => other.text(),
@@ -366,7 +368,7 @@ fn a_failed_sync_stops_allocation_for_good() {
         assert_eq!(server.http("GET", "/readyz", "").status, 503);
         for (name, before) in &mut last {
             if let Reply::Int(n) = client.ask(&["INCR", name]).unwrap() {
-                assert!(n > *before, "{name}: {n} after {before}");
+                invariant!(n > *before, "{name}: {n} after {before}");
                 *before = n;
                 still_given_out += 1;
             }
@@ -376,7 +378,7 @@ fn a_failed_sync_stops_allocation_for_good() {
         let mut client = again.redis();
         for (name, before) in last {
             let next = client.ask(&["INCR", &name]).unwrap().int().unwrap();
-            assert!(next > before, "{name}: {next} after {before}");
+            invariant!(next > before, "{name}: {next} after {before}");
         }
     }
     need::say(&format!(

@@ -13,6 +13,7 @@ use mintage_e2e::need;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::Start;
 use mintage_e2e::volume::{self, Mounted, said};
+use mintage_testing::{distinct, invariant};
 
 const BOTH: [&str; 2] = ["mint store adopt", "mint store restore --advance N"];
 
@@ -102,7 +103,7 @@ fn a_backup_put_back_in_place_is_refused_after_a_clean_stop() {
             )
             .ok();
             let fresh = taken(take(at, "data", 400));
-            assert!(fresh.is_disjoint(&seen), "{tool}: {fresh:?}");
+            distinct(tool, seen.iter().chain(&fresh));
         }
     }
 }
@@ -141,7 +142,7 @@ fn a_live_copy_put_back_in_place_is_refused_after_a_kill() {
         )
         .ok();
         let next = start.ready().redis().ask(&["INCR", "orders"]).unwrap();
-        assert!(next.int().unwrap() > last, "{tool}: {next:?}");
+        invariant!(next.int() > Some(last), "{tool}: {next:?} after {last}");
     }
 }
 
@@ -161,7 +162,7 @@ fn changed_owners_modes_times_and_links_refuse_nothing() {
     ] {
         shell(at, &script);
         let more = taken(take(at, "data", 10));
-        assert!(more.is_disjoint(&seen), "{script}");
+        distinct(script, seen.iter().chain(&more));
         seen.extend(more);
     }
 }
@@ -198,7 +199,7 @@ fn an_older_image_of_the_volume_is_refused_on_the_machine_that_ran_on() {
         "file:disk/data",
     ];
     run::mint(at, advance).ok();
-    assert!(taken(take(at, "disk/data", 400)).is_disjoint(&seen));
+    distinct("ids", seen.into_iter().chain(taken(take(at, "disk/data", 400))));
 }
 
 #[test]
@@ -218,7 +219,10 @@ fn a_btrfs_snapshot_is_a_copy_and_a_volume_that_moved_is_not() {
     seen.extend(taken(take(at, "disk/one/data", 100)));
     drop(disk);
     let _moved = Mounted::new(&["-o", "loop"], &image, &at.join("elsewhere"));
-    assert!(taken(take(at, "elsewhere/one/data", 100)).is_disjoint(&seen));
+    distinct(
+        "ids",
+        seen.into_iter().chain(taken(take(at, "elsewhere/one/data", 100))),
+    );
 }
 
 /// Two containers of one image: each has the folder of the image below and writes above it.
@@ -255,7 +259,7 @@ fn a_folder_in_a_lower_layer_of_an_overlay_is_a_copy() {
             run::mint(at, ["store", "adopt", "--store", &format!("file:{store}")]).ok();
             // One's own upper layer is as good as a disk.
             let seen = taken(take(at, &store, 10));
-            assert!(taken(take(at, &store, 10)).is_disjoint(&seen));
+            distinct("ids", seen.into_iter().chain(taken(take(at, &store, 10))));
         }
     }
 }
@@ -289,7 +293,7 @@ fn a_copy_on_a_file_system_without_birth_times_is_refused() {
     seen.extend(taken(take(at, "one/data", 200)));
     drop(one);
     let _moved = Mounted::new(&["-o", "loop"], &at.join("one.image"), &at.join("moved"));
-    assert!(taken(take(at, "moved/data", 10)).is_disjoint(&seen));
+    distinct("ids", seen.into_iter().chain(taken(take(at, "moved/data", 10))));
 }
 
 #[test]
@@ -351,7 +355,7 @@ fn a_state_file_of_an_older_program_is_gone_on_with() {
     let before = snowflakes(&at.join("real"));
     let _fuse = Mounted::through_fuse(&at.join("real"), &at.join("fuse"));
     let after = snowflakes(&at.join("fuse"));
-    assert!(before.last() < after.first(), "ids go on above the older ones");
+    invariant!(before.last() < after.first(), "{after:?} after {before:?}");
     let names: Vec<_> = fs::read_dir(at.join("real/.local/state/mintage"))
         .unwrap()
         .collect();

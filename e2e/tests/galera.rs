@@ -1,7 +1,6 @@
 //! The MySQL store on three nodes of Galera: what ends, what is cut off, and what is bootstrapped though it lags.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,13 +11,14 @@ use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Name, Runtime, Store, StoreError, StoreErrorKind,
     SystemRuntime, init_store, open_store,
 };
+use mintage_testing::Distinct;
 
 /// A cluster, a proxy that leads to one node at a time, and the numbers given out so far.
 struct Lab {
     cluster: Galera,
     proxy: Proxy,
     tokio: tokio::runtime::Runtime,
-    seen: BTreeSet<i64>,
+    seen: Distinct<i64>,
 }
 
 impl Lab {
@@ -33,7 +33,7 @@ impl Lab {
             proxy: Proxy::to(cluster.address(0)),
             cluster,
             tokio,
-            seen: BTreeSet::new(),
+            seen: Distinct::default(),
         };
         let (url, settings) = (lab.through(), patient());
         let made = init_store(&url, &settings, lab.runtime());
@@ -106,7 +106,7 @@ impl Lab {
             }
         });
         let number = taken?;
-        assert!(self.seen.insert(number), "{number} twice");
+        self.seen.add(number);
         Ok(number)
     }
 

@@ -2,7 +2,6 @@
 //! sends.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -16,6 +15,7 @@ use mintage_e2e::h2::{
 use mintage_e2e::run::{Said, new_token};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::{binary, need};
+use mintage_testing::{Distinct, invariant};
 use serde_json::{Value, json};
 
 fn grpcio(python: &Path, words: &[&str]) -> Command {
@@ -192,7 +192,7 @@ fn a_client_with_the_proto_file_calls_it_in_clear_and_over_tls() {
         assert_eq!(said["created"], "9007199254740993");
         assert_eq!(said["refused"][0], 5, "{said}");
         let next: i64 = said["next"][0].as_str().unwrap().parse().unwrap();
-        assert!(next >= first, "{said}");
+        invariant!(next >= first, "{next} after {}: {said}", first - 1);
         first = next + 2703;
         assert_eq!(server.stop(), 0);
     }
@@ -345,19 +345,17 @@ fn blocks(python: &Path, server: &Server) -> (std::process::Child, BufReader<std
     (child, out)
 }
 
-fn note(line: &str, seen: &mut BTreeSet<i64>) {
+fn note(line: &str, seen: &mut Distinct<i64>) {
     let (first, count) = line.trim().split_once(' ').unwrap();
     let (first, count): (i64, i64) = (first.parse().unwrap(), count.parse().unwrap());
-    for number in first..first + count {
-        assert!(seen.insert(number), "{number} came twice");
-    }
+    seen.extend(first..first + count);
 }
 
 #[test]
 fn a_stream_ends_with_the_server_and_no_number_comes_again_after_a_kill() {
     let Some(python) = need::grpcio() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut seen = BTreeSet::new();
+    let mut seen = Distinct::of("numbers");
     for round in 0..4 {
         let mut server = Start::in_folder(folder.path()).ready();
         let (mut child, mut out) = blocks(&python, &server);
@@ -493,7 +491,7 @@ fn hostile_frames_end_their_connection_and_cost_nobody_else_anything() {
             send(server.http, &bytes);
         }
         let grown = memory(&server).saturating_sub(before);
-        assert!(grown < 32 << 20, "{what}: {grown} bytes more");
+        invariant!(grown < 32 << 20, "{what}: {grown} bytes more");
         let answer = server.http("POST", "/v1/sequences/orders/next", "");
         assert_eq!(answer.status, 200, "{what}");
     }

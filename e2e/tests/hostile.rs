@@ -17,6 +17,7 @@ use mintage_e2e::need::say;
 use mintage_e2e::random::Random;
 use mintage_e2e::resp::{Reply, Resp, encode};
 use mintage_e2e::server::{Server, Start};
+use mintage_testing::invariant;
 
 /// Exchanges of the good client in each phase; of each, the time is taken.
 const EXCHANGES: usize = 1_000;
@@ -79,7 +80,7 @@ fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
         })
         .collect();
     let bound = MEMORY + slow as u64 * MEMORY_PER_CONNECTION;
-    assert!(
+    invariant!(
         most_memory < bound,
         "{most_memory} bytes of memory, more than {bound}"
     );
@@ -110,7 +111,7 @@ fn serve(good: &mut Resp, last: &mut i64) -> Vec<u64> {
             let asked = Instant::now();
             let number = good.ask(&["INCR", "orders"]).unwrap().int();
             let took = asked.elapsed().as_micros() as u64;
-            assert!(number > Some(*last), "{number:?} after {last}");
+            invariant!(number > Some(*last), "{number:?} after {last}");
             *last = number.unwrap();
             thread::sleep((PACE * exchange).saturating_sub(begun.elapsed()));
             took

@@ -7,6 +7,7 @@ use mintage_e2e::http::{self, Answer};
 use mintage_e2e::need;
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
+use mintage_testing::invariant;
 
 /// One exchange by curl.
 #[track_caller]
@@ -332,7 +333,7 @@ fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
     );
     assert_eq!(send(&server, "PUT", path, definition).status, 201);
     let after = mint(&server);
-    assert!(after.first() > before.last(), "{after:?} after {before:?}");
+    invariant!(after.first() > before.last(), "{after:?} after {before:?}");
     // Another one goes while the server runs.
     assert_eq!(send(&server, "PUT", "/v1/pools/misspelt", definition).status, 201);
     run::mint(

@@ -16,6 +16,7 @@ use mintage_e2e::need::say;
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::{invariant, rising};
 
 const NODES: usize = 4;
 /// Ids of one request: the most that a server gives unless configured.
@@ -73,10 +74,7 @@ fn no_id_of_several_servers_is_received_twice() {
     let places = checked("snowflake", received.iter().map(|r| &r.places));
     let mut uuids: Vec<u128> = received.iter().flat_map(|r| &r.uuids).copied().collect();
     uuids.sort_unstable();
-    assert!(
-        uuids.windows(2).all(|pair| pair[0] != pair[1]),
-        "a UUID was received twice"
-    );
+    rising("sorted UUIDs", &uuids);
     say(&format!(
         "ids checked: {} = {numbers} numbers, {places} snowflakes, {} UUIDs of {NODES} servers",
         numbers + places + uuids.len() as u64,
@@ -100,7 +98,7 @@ fn take(server: SocketAddr, rounds: usize) -> io::Result<Received> {
             connection.ask("/v1/ids/uuid7", &mut body)?;
             for bytes in body.chunks_exact(16) {
                 let uuid = u128::from_be_bytes(bytes.try_into().expect("sixteen of them"));
-                assert!(uuid > last_uuid, "{uuid:x} after {last_uuid:x} of one server");
+                invariant!(uuid > last_uuid, "{uuid:x} after {last_uuid:x} of one server");
                 last_uuid = uuid;
                 received.uuids.push(uuid);
             }
@@ -129,7 +127,7 @@ fn gather(runs: &mut Vec<RangeInclusive<u64>>, values: impl Iterator<Item = u64>
             Some(run) if *run.end() + 1 == value => *run = *run.start()..=value,
             before => {
                 let after = before.is_none_or(|run| *run.end() < value);
-                assert!(after, "{value} after {:?} on one connection", runs.last());
+                invariant!(after, "{value} after {:?} on one connection", runs.last());
                 runs.push(value..=value);
             }
         }
@@ -141,7 +139,7 @@ fn checked<'a>(what: &str, streams: impl Iterator<Item = &'a Vec<RangeInclusive<
     let mut runs: Vec<&RangeInclusive<u64>> = streams.flatten().collect();
     runs.sort_unstable_by_key(|run| *run.start());
     for pair in runs.windows(2) {
-        assert!(
+        invariant!(
             pair[0].end() < pair[1].start(),
             "{what}s of {:?} and {:?} were received twice",
             pair[0],

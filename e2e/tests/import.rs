@@ -19,6 +19,7 @@ use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD_ENCODED};
 use mintage_e2e::writers::{Client, Session, Writers};
+use mintage_testing::Distinct;
 use tempfile::TempDir;
 
 /// A counter in a database.
@@ -197,8 +198,8 @@ const OTHERS: [Kind; 7] = [
 ];
 
 impl OnMariadb {
-    fn run(kind: &'static Kind) -> Option<OnMariadb> {
-        Mariadb::run().map(|engine| OnMariadb { engine, kind })
+    fn of(engine: Option<Mariadb>, kind: &'static Kind) -> Option<OnMariadb> {
+        engine.map(|engine| OnMariadb { engine, kind })
     }
 }
 
@@ -330,7 +331,7 @@ const AHEAD: &str = "+1000000";
 
 #[test]
 fn a_sequence_of_postgresql_comes_by_every_way_under_load() {
-    if let Some(postgres) = Postgres::run() {
+    if let Some(postgres) = Postgres::borrow() {
         let ceiling = &["--ceiling", AHEAD];
         under_load(
             "postgres",
@@ -342,7 +343,7 @@ fn a_sequence_of_postgresql_comes_by_every_way_under_load() {
 
 #[test]
 fn an_auto_increment_comes_and_goes_back_under_load() {
-    if let Some(mariadb) = OnMariadb::run(&GENERATED) {
+    if let Some(mariadb) = OnMariadb::of(Mariadb::borrow(), &GENERATED) {
         under_load("auto_increment", mariadb, &[CUT, BACK, BESIDE, END, BACK]);
     }
 }
@@ -351,7 +352,7 @@ fn an_auto_increment_comes_and_goes_back_under_load() {
 #[ignore = "minutes: seven kinds of counters"]
 fn counters_of_every_other_kind_come_stand_beside_and_go_back_under_load() {
     for kind in &OTHERS {
-        let Some(original) = OnMariadb::run(kind) else {
+        let Some(original) = OnMariadb::of(Mariadb::borrow(), kind) else {
             return;
         };
         let ceiling: &[&str] = &["--ceiling", AHEAD];
@@ -456,7 +457,7 @@ fn a_cut_of_redis_that_is_killed_anywhere_is_ended_by_the_same_command() {
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_postgresql_that_is_killed_anywhere_is_ended_by_the_same_command() {
-    if let Some(postgres) = Postgres::run() {
+    if let Some(postgres) = Postgres::borrow() {
         killed_at_every_request("postgres", postgres, &[]);
     }
 }
@@ -464,7 +465,7 @@ fn a_cut_of_postgresql_that_is_killed_anywhere_is_ended_by_the_same_command() {
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_ceiling_that_is_killed_anywhere_is_ended_by_the_same_command() {
-    if let Some(postgres) = Postgres::run() {
+    if let Some(postgres) = Postgres::borrow() {
         // So far that the clients do not come there between a command's look and its fence.
         killed_at_every_request("postgres, ceiling", postgres, &["--ceiling", "+20000"]);
     }
@@ -473,7 +474,7 @@ fn a_ceiling_that_is_killed_anywhere_is_ended_by_the_same_command() {
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_auto_increment_that_is_killed_anywhere_is_ended_by_the_same_command() {
-    if let Some(mariadb) = OnMariadb::run(&GENERATED) {
+    if let Some(mariadb) = OnMariadb::of(Mariadb::borrow(), &GENERATED) {
         killed_at_every_request("auto_increment", mariadb, &[]);
     }
 }
@@ -484,13 +485,10 @@ fn crashed_in_the_middle<O: Original>(what: &str, original: O) {
     let proxy = Proxy::to(lab.original.place());
     let slow = lab.folder.path().join("slow.url");
     fs::write(&slow, lab.original.url_at(proxy.address())).unwrap();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = Distinct::of(what);
     let mut take = |client: &mut Client| {
         let number = client();
-        assert!(
-            number.is_none_or(|number| seen.insert(number)),
-            "{what}: {number:?} twice"
-        );
+        seen.extend(number);
         number
     };
     for at in 0..12 {
@@ -550,7 +548,7 @@ fn a_postgresql_that_is_killed_while_it_is_fenced_repeats_nothing() {
 #[test]
 #[ignore = "minutes: a database is killed two dozen times"]
 fn a_mariadb_that_is_killed_while_it_is_fenced_repeats_nothing() {
-    if let Some(mariadb) = OnMariadb::run(&GENERATED) {
+    if let Some(mariadb) = OnMariadb::of(Mariadb::run(), &GENERATED) {
         crashed_in_the_middle("auto_increment", mariadb);
     }
 }
@@ -558,7 +556,9 @@ fn a_mariadb_that_is_killed_while_it_is_fenced_repeats_nothing() {
 /// A ceiling that the source has passed before anything stopped it there: the same command chooses another.
 #[test]
 fn a_ceiling_that_was_passed_meanwhile_is_chosen_again() {
-    let Some(postgres) = Postgres::run() else { return };
+    let Some(postgres) = Postgres::borrow() else {
+        return;
+    };
     let lab = Lab::new(postgres);
     // Somebody's open transaction keeps the fence out.
     let mut other = Session::start(lab.original.client("ids"));
@@ -583,7 +583,9 @@ fn a_ceiling_that_was_passed_meanwhile_is_chosen_again() {
 /// What somebody met who came from PostgreSQL and had our pages alone.
 #[test]
 fn a_newcomers_mistakes_are_said_before_anything_is_sealed() {
-    let Some(postgres) = Postgres::run() else { return };
+    let Some(postgres) = Postgres::borrow() else {
+        return;
+    };
     postgres.admin(
         "ids",
         "SET ROLE mint; CREATE SEQUENCE mine; GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA public TO reader",

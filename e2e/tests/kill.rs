@@ -12,6 +12,7 @@ use mintage_e2e::need::say;
 use mintage_e2e::random::Random;
 use mintage_e2e::resp::{Reply, Resp, encode};
 use mintage_e2e::server::{Server, Start};
+use mintage_testing::{distinct, invariant};
 
 /// Numbers that one crash may lose, unless a sequence says otherwise.
 const MAX_GAP: i64 = 100_000;
@@ -260,16 +261,8 @@ fn first_reply(server: &Server) -> Duration {
 }
 
 fn check_unique(name: &str, ids: &[&(u64, String)]) {
-    let mut sorted: Vec<&str> = ids.iter().map(|(_, id)| id.as_str()).collect();
-    sorted.sort_unstable();
-    let twice: Vec<&str> = sorted
-        .windows(2)
-        .filter(|w| w[0] == w[1])
-        .map(|w| w[0])
-        .take(5)
-        .collect();
-    assert!(twice.is_empty(), "{name}: repeated {twice:?}");
-    say(&format!("kill loop: {name}: {} ids, no repeat", sorted.len()));
+    distinct(name, ids.iter().map(|(_, id)| id));
+    say(&format!("kill loop: {name}: {} ids, no repeat", ids.len()));
 }
 
 /// Between one server and the next at most `max_gap` numbers are lost, besides those whose replies were on
@@ -286,12 +279,12 @@ fn check_losses(load: &Load, ids: &[&(u64, String)], max_gap: i64) {
     for ((before, (_, last)), (after, (first, _))) in ends.iter().zip(ends.iter().skip(1)) {
         let crashes = (after - before) as i64;
         let gap = first - last - 1;
-        assert!(
+        invariant!(
             gap >= 0,
             "{}: {first} in generation {after} after {last} in {before}",
             load.name
         );
-        assert!(
+        invariant!(
             gap <= crashes * (max_gap + in_flight),
             "{}: lost {gap} in {crashes} crashes",
             load.name
@@ -325,7 +318,7 @@ fn a_name_used_three_times_loses_a_few_numbers_by_a_kill() {
         .unwrap()
         .int()
         .unwrap();
-    assert!((4..=8).contains(&next), "{next}");
+    invariant!((4..=8).contains(&next), "{next}");
 }
 
 #[test]
@@ -338,7 +331,11 @@ fn a_clean_stop_gives_unused_numbers_and_windows_back() {
         let mut client = server.redis();
         for _ in 0..500 {
             expected += 1;
-            assert_eq!(client.ask(&["INCR", "orders"]).unwrap(), Reply::Int(expected));
+            let reply = client.ask(&["INCR", "orders"]).unwrap();
+            invariant!(
+                reply == Reply::Int(expected),
+                "{reply:?} where {expected} is next"
+            );
         }
         client.ask(&["MINT.SNOWFLAKE", "default"]).unwrap();
         assert_eq!(server.stop(), 0);
@@ -357,10 +354,11 @@ fn a_stop_answers_what_was_read_and_then_refuses_connections() {
     let mut last = 1;
     while let Ok(reply) = client.reply() {
         last += 1;
-        assert_eq!(reply, Reply::Int(last));
+        invariant!(reply == Reply::Int(last), "{reply:?} where {last} is next");
     }
     assert_eq!(server.wait(), 0);
     assert!(Resp::connect(server.resp).is_err());
     let again = Start::in_folder(folder.path()).ready();
-    assert!(again.redis().ask(&["INCR", "orders"]).unwrap().int() > Some(last));
+    let next = again.redis().ask(&["INCR", "orders"]).unwrap().int();
+    invariant!(next > Some(last), "{next:?} after {last}");
 }

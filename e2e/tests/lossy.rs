@@ -7,6 +7,7 @@ use mintage_e2e::engine::{postgres::Postgres, redis::Redis};
 use mintage_e2e::need;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::invariant;
 
 const ALLOWED: [&str; 1] = ["MINT_STORE__ALLOW_LOSSY=true"];
 
@@ -72,9 +73,10 @@ fn promoted<E: Engine + Mark>(
     let (name, start) = cluster.next_start(&url);
     let fresh = cluster.add_started(name, start);
     cluster.all_serve(&[0, 1, 2, fresh], 200);
-    assert!(
-        replica.mark() > acknowledged,
-        "every mark was raised above what was lost"
+    let raised = replica.mark();
+    invariant!(
+        raised > acknowledged,
+        "{raised} is not above {acknowledged}, which was lost"
     );
     cluster.checked("asynchronous replica promoted");
 }
@@ -146,9 +148,10 @@ fn lost_and_raised(cluster: &mut Cluster<Redis>, acknowledged: u64) {
     cluster.nodes.iter().for_each(|node| node.signal("CONT"));
     assert!(left < acknowledged, "{left} of {acknowledged}: nothing was lost");
     cluster.all_serve(&[0, 1, 2], 200);
-    assert!(
-        cluster.engine.mark() > acknowledged,
-        "every mark was raised above what was lost"
+    let raised = cluster.engine.mark();
+    invariant!(
+        raised > acknowledged,
+        "{raised} is not above {acknowledged}, which was lost"
     );
 }
 
@@ -214,7 +217,11 @@ fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {
         cluster.engine.start();
         let kept = theirs(&cluster, "SELECT n FROM theirs");
         lost += u32::from(kept.trim() != round.to_string());
-        assert!(cluster.engine.mark() >= acknowledged, "a mark went back");
+        let mark = cluster.engine.mark();
+        invariant!(
+            mark >= acknowledged,
+            "a mark went back from {acknowledged} to {mark}"
+        );
         cluster.nodes.iter().for_each(|node| node.signal("CONT"));
     }
     assert!(

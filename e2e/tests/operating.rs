@@ -10,12 +10,14 @@ use std::process::{Child, Command, Stdio};
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::redis::Redis;
+use mintage_e2e::guard::ends_with_us;
 use mintage_e2e::http;
 use mintage_e2e::need;
 use mintage_e2e::resp::Resp;
 use mintage_e2e::run;
-use mintage_e2e::server::{Server, Start, whole_lines};
+use mintage_e2e::server::{NoPanic, Server, Start, whole_lines};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::no_secret_in;
 use serde_json::Value;
 
 /// A row of the table in docs/watching.md: the line, its level, and its fields.
@@ -114,11 +116,13 @@ fn the_table_of_log_lines_is_what_the_program_can_write() {
 /// A server started as people start it, whose streams go to files.
 struct Plain {
     child: Child,
+    _no_panic: NoPanic,
     folder: PathBuf,
 }
 
 impl Plain {
     fn start(folder: &Path, args: &[&str]) -> Plain {
+        need::boots("mint serve");
         let mut command = run::command([
             "serve",
             "--http",
@@ -137,8 +141,10 @@ impl Plain {
             .stderr(Stdio::from(out("err")))
             .spawn()
             .unwrap();
+        ends_with_us(&child, "KILL");
         Plain {
             child,
+            _no_panic: NoPanic::after_now_in(&folder.join("err")),
             folder: folder.to_path_buf(),
         }
     }
@@ -243,7 +249,7 @@ fn with_json_a_start_that_fails_says_so_in_json() {
         assert!(!server.wait_for("ended")["error"].as_str().unwrap().is_empty());
         assert_eq!(server.out(), "");
         let log = fs::read_to_string(folder.path().join("err")).unwrap();
-        assert!(!log.contains("secret"), "{log}");
+        no_secret_in("the log", &log, "secret");
     }
 }
 
@@ -587,10 +593,8 @@ fn a_check_reads_the_url_of_the_store_as_opening_it_does() {
     ] {
         let said = run::mint(folder.path(), ["serve", "--check", "--store", url]);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{url}: {said:?}");
-        assert!(
-            said.err.contains(why) && !said.err.contains("secret"),
-            "{url}: {said:?}"
-        );
+        assert!(said.err.contains(why), "{url}: {said:?}");
+        no_secret_in(url, &said.err, "secret");
         fs::write(
             folder.path().join("own.toml"),
             format!("[store]\nurl = {url:?}\n"),

@@ -24,6 +24,7 @@ use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start, two_servers};
 use mintage_e2e::store_suite::{Engine, make_set};
+use mintage_testing::invariant;
 
 const NODES: usize = 3;
 /// How long a client waits between two numbers.
@@ -52,25 +53,25 @@ fn gap_free_numbers_are_in_order_across_killed_servers_on_redis() {
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_postgres() {
-    check(Postgres::run());
+    check(Postgres::borrow());
 }
 
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_mariadb() {
-    check(Mariadb::run());
+    check(Mariadb::borrow());
 }
 
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_etcd() {
-    check(Etcd::run());
+    check(Etcd::borrow());
 }
 
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_zookeeper() {
-    check(ZooKeeper::run());
+    check(ZooKeeper::borrow());
 }
 
 #[test]
@@ -81,25 +82,25 @@ fn mixtures_rise_on_one_connection_on_redis() {
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_postgres() {
-    mixtures_on(Postgres::run());
+    mixtures_on(Postgres::borrow());
 }
 
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_mariadb() {
-    mixtures_on(Mariadb::run());
+    mixtures_on(Mariadb::borrow());
 }
 
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_etcd() {
-    mixtures_on(Etcd::run());
+    mixtures_on(Etcd::borrow());
 }
 
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_zookeeper() {
-    mixtures_on(ZooKeeper::run());
+    mixtures_on(ZooKeeper::borrow());
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn mixtures_on(engine: Option<impl Engine>) {
         &["INCR", "first"],
     ] {
         let number = resp.ask(words).unwrap().int().unwrap();
-        assert!(number > last, "{words:?} answered {number} after {last}");
+        invariant!(number > last, "{words:?} answered {number} after {last}");
         last = number;
     }
     mixtures(engine.scheme(), &servers, true);
@@ -240,14 +241,14 @@ fn one_client(
             if let Some(before) = last.insert(name, end) {
                 // Gap-free numbers of a set may fall when its server changes the store, as a slow one makes it do.
                 let may_fall = || name == "free" && !runs && server.log().contains("from another store");
-                assert!(
+                invariant!(
                     (first - before) * sign > 0 || may_fall(),
                     "{who}: {name} answered {first} after {before} (way {way}, {n})"
                 );
             }
             let mut all = lock(all);
             for number in (0..=(end - first) / (sign * step)).map(|k| first + k * sign * step) {
-                assert!(all.insert((name, number)), "{who}: {name}: {number} twice");
+                invariant!(all.insert((name, number)), "{who}: {name}: {number} twice");
             }
         }
     }
@@ -328,7 +329,7 @@ fn in_order(got: &mut [Got]) {
         while let Some((_, number)) = ended.next_if(|(there, _)| *there < next.asked) {
             greatest = greatest.max(*number);
         }
-        assert!(
+        invariant!(
             next.number > greatest,
             "{} was asked for when {greatest} was there already",
             next.number

@@ -12,6 +12,7 @@ use mintage_e2e::engine;
 use mintage_e2e::need::say;
 use mintage_e2e::outage::{PHASES, Plan, Report, TABLE, outage};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::invariant;
 
 /// Whoever is there and wanted; an absent one says so, or fails where it is required.
 fn engines() -> Vec<Box<dyn Engine>> {
@@ -41,7 +42,12 @@ fn check(report: &Report) {
             assert!(seen.served > 0, "{store}, {phase}");
         }
     }
-    assert_eq!(report.repeats, 0, "{store}: {} ids", report.ids);
+    invariant!(
+        report.repeats == 0,
+        "{store}: {} repeats of {} ids",
+        report.repeats,
+        report.ids
+    );
     for (status, document) in readyz {
         assert_eq!(
             (*status, &document["ready"]),

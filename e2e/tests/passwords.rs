@@ -6,6 +6,7 @@ use std::process::Command;
 
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::{binary, server::Start};
+use mintage_testing::no_secret_in;
 
 /// What must be in no output; in two parts, for the URLs that cut it.
 const SECRETS: [&str; 2] = ["s3cr3t", "h1dd3n"];
@@ -77,7 +78,7 @@ const COMMANDS: [&[&str]; 20] = [
 fn shows_nothing(said: &Said, what: &str) {
     for secret in SECRETS {
         for text in [&said.out, &said.err] {
-            assert!(!text.contains(secret), "{what:?}: {text}");
+            no_secret_in(format_args!("{what:?}"), text, secret);
         }
     }
 }

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::cluster::eventually;
+use mintage_e2e::engine::process::pause;
+use mintage_e2e::guard::ends_with_us;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::{binary, need};
@@ -146,6 +148,7 @@ fn nginx(folder: &Path, recipe: &str, port: u16) -> Option<Child> {
     );
     let file = folder.join("nginx.conf");
     fs::write(&file, whole).unwrap();
+    need::boots("nginx");
     let child = Command::new("nginx")
         .arg("-c")
         .arg(&file)
@@ -202,6 +205,7 @@ fn caddy(
         format!("{{\nadmin off\nauto_https disable_redirects\n}}\n{recipe}"),
     )
     .unwrap();
+    need::boots("caddy");
     let child = Command::new("caddy")
         .args(["run", "--adapter", "caddyfile", "--config"])
         .arg(&file)
@@ -218,6 +222,7 @@ fn caddy(
 
 /// The proxy once it listens; `None` if it has ended.
 fn listening(mut child: Child, port: u16) -> Option<Child> {
+    ends_with_us(&child, "TERM");
     let began = Instant::now();
     loop {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -230,7 +235,7 @@ fn listening(mut child: Child, port: u16) -> Option<Child> {
             began.elapsed() < Duration::from_secs(60),
             "the proxy neither listens nor ends"
         );
-        std::thread::yield_now();
+        pause();
     }
 }
 

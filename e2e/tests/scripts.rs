@@ -2,7 +2,6 @@
 //! such; what counts as a spelling of one script, shown by that Redis; ids that clients put together from parts.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run::mint;
 use mintage_e2e::server::Start;
 use mintage_e2e::{need, random::Random};
+use mintage_testing::{Distinct, invariant};
 use serde_json::Value;
 
 const INCR: &str = "return redis.call('incr', KEYS[1])";
@@ -512,14 +512,14 @@ fn declared_scripts_do_what_they_are_declared_to_do() {
     let twitter = preset("twitter").unwrap().layout();
     let parts = twitter.unpack(text.int().unwrap() as u64).unwrap();
 
-    let mut all = HashSet::new();
+    let mut all = Distinct::of("ids");
     for count in ["1", "2", "4096", "4096", "3000", "1"] {
         let Reply::Array(answer) = ask(&["FCALL", "icicle", "4", "4095", "1", "1023", count]) else {
             panic!("no parts")
         };
         let ids = icicle_ids(&answer);
         assert_eq!(ids.len().to_string(), count, "{answer:?}");
-        assert!(ids.into_iter().all(|id| all.insert(id)), "{answer:?}");
+        all.extend(ids);
         assert_eq!(
             answer[2],
             Reply::Int(parts.worker as i64),
@@ -534,14 +534,15 @@ fn declared_scripts_do_what_they_are_declared_to_do() {
     }
     // What the pool makes itself lies among them, and is none of them.
     for _ in 0..10 {
-        assert!(!all.contains(&(ask(&["MINT.SNOWFLAKE", "default"]).int().unwrap() as u64)));
+        all.add(ask(&["MINT.SNOWFLAKE", "default"]).int().unwrap() as u64);
     }
     let Reply::Array(answer) = ask(&["FCALL", "seconds", "2", "orders", "4095"]) else {
         panic!("no parts")
     };
     let id = seconds_id(&answer);
     let later = ask(&["MINT.SNOWFLAKE", "seconds"]).int().unwrap() as u64;
-    assert!(id < later && later - id < 60_000 << 22, "{id} {later}");
+    invariant!(id < later, "{later} after {id}");
+    assert!(later - id < 60_000 << 22, "{id} {later}");
 }
 
 /// As Icicle's client does, with the epoch of our pool in place of its own.
@@ -756,7 +757,7 @@ fn parts_repeat_nothing_over_kills() {
     fs::write(folder.path().join("next.lua"), "return 2").unwrap();
     declare(folder.path(), DECLARED);
     let mut random = Random::announced("ids in parts over kills");
-    let mut seen = HashSet::new();
+    let mut seen = Distinct::of("ids");
     for _ in 0..4 {
         let server = Start::in_folder(folder.path()).ready();
         let mut clients = [server.redis(), server.redis()];
@@ -772,9 +773,7 @@ fn parts_repeat_nothing_over_kills() {
             };
             assert_eq!(ids.len().to_string(), count);
             let between = client.ask(&["MINT.SNOWFLAKE", "default"]).unwrap().int().unwrap() as u64;
-            for id in ids.into_iter().chain([between]) {
-                assert!(seen.insert(id), "{id} came twice");
-            }
+            seen.extend(ids.into_iter().chain([between]));
         }
         server.kill();
     }

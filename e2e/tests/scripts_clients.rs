@@ -146,7 +146,7 @@ fn no_number_comes_twice_by_script_over_kills() {
 #[test]
 #[ignore = "minutes: two servers and a kill under stock clients"]
 fn no_number_comes_twice_by_script_over_two_servers() {
-    let Some(engine) = Postgres::run() else { return };
+    let Some(engine) = Postgres::borrow() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
     mint(folder.path(), ["init", "--store", &url]).ok();

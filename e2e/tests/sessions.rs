@@ -5,6 +5,7 @@ use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run;
 use mintage_e2e::server::{Start, two_servers};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::{Distinct, invariant};
 
 #[track_caller]
 fn number(connection: &mut Resp, words: &[&str]) -> i64 {
@@ -32,7 +33,7 @@ fn a_session_ends_with_its_server_and_the_next_one_begins_anew() {
         refused(&mut connection, &["MINT.CURRVAL", "orders"]);
         refused(&mut connection, &["MINT.LASTVAL"]);
         let order = number(&mut connection, &["INCR", "orders"]);
-        assert!(order > highest, "{order} after {highest}");
+        invariant!(order > highest, "{order} after {highest}");
         // The lines of an order name it by what this connection took, whatever others take meanwhile.
         let mut other = server.redis();
         let line = number(&mut connection, &["INCRBY", "lines", "3"]);
@@ -55,7 +56,7 @@ fn sessions_of_two_servers_know_their_own_numbers() {
     run::mint(folder.path(), ["init", "--store", &url]).ok();
     let servers = two_servers(folder.path(), &url);
     let mut sessions: Vec<Resp> = servers.iter().map(|server| server.redis()).collect();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = Distinct::of("numbers");
     for _ in 0..50 {
         let took: Vec<i64> = sessions
             .iter_mut()
@@ -63,7 +64,7 @@ fn sessions_of_two_servers_know_their_own_numbers() {
             .collect();
         for (session, took) in sessions.iter_mut().zip(took) {
             assert_eq!(number(session, &["MINT.CURRVAL", "orders"]), took);
-            assert!(seen.insert(took), "{took} came twice");
+            seen.add(took);
         }
     }
 }

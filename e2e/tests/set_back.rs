@@ -3,7 +3,6 @@
 //! repeats.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,7 @@ use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::sql::template::copy;
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::Distinct;
 use tempfile::TempDir;
 
 const LOST: &str = "has lost what it acknowledged";
@@ -37,7 +37,7 @@ struct Lab<E> {
     engine: E,
     url: String,
     machines: Vec<TempDir>,
-    given: HashSet<(usize, i64)>,
+    given: Distinct<(usize, i64)>,
 }
 
 impl<E: Engine> Lab<E> {
@@ -51,7 +51,7 @@ impl<E: Engine> Lab<E> {
             engine,
             url,
             machines: Vec::new(),
-            given: HashSet::new(),
+            given: Distinct::default(),
         };
         let first = lab.machine();
         lab.mint(first, &["init"]);
@@ -100,7 +100,7 @@ impl<E: Engine> Lab<E> {
             return false;
         };
         for number in last - run as i64 + 1..=last {
-            assert!(self.given.insert((at, number)), "{words:?}: {number} twice");
+            self.given.add((at, number));
         }
         true
     }
@@ -281,7 +281,7 @@ engines! {
 fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
     for end in [End::Stop, End::Kill] {
         journey(
-            Postgres::run(),
+            Postgres::borrow(),
             end,
             |lab| lab.engine.dump(),
             |lab, dump| {
@@ -296,7 +296,7 @@ fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
 fn a_dump_put_back_into_mariadb_is_refused_until_it_is_restored() {
     for end in [End::Stop, End::Kill] {
         journey(
-            Mariadb::run(),
+            Mariadb::borrow(),
             end,
             |lab| lab.engine.dump(),
             |lab, dump| {
@@ -379,7 +379,7 @@ const LOWER: &str = "UPDATE mint_register SET mark = mark - 200 WHERE key = 'seq
 
 #[test]
 fn a_mark_lowered_by_hand_in_postgresql_stops_every_server_before_it_issues() {
-    lowered(Postgres::run(), |engine| {
+    lowered(Postgres::borrow(), |engine| {
         engine.admin("ids", LOWER);
     });
 }
@@ -387,7 +387,7 @@ fn a_mark_lowered_by_hand_in_postgresql_stops_every_server_before_it_issues() {
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_mark_lowered_by_hand_in_mariadb_stops_every_server_before_it_issues() {
-    lowered(Mariadb::run(), |engine| {
+    lowered(Mariadb::borrow(), |engine| {
         engine.admin("ids", &LOWER.replace("key =", "`key` ="));
     });
 }

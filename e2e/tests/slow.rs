@@ -13,6 +13,7 @@ use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::rising;
 
 /// How late docs/outage.md says that an answer may be with the default timeouts.
 fn late(kind: &str) -> Duration {
@@ -99,10 +100,7 @@ fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
     ended.store(true, Ordering::SeqCst);
     let seen = client.join().unwrap();
     assert_eq!(seen.refusals, Vec::<String>::new(), "{kind}");
-    assert!(
-        seen.numbers.windows(2).all(|pair| pair[0] < pair[1]),
-        "{kind}: numbers rise"
-    );
+    rising(kind, seen.numbers);
     for server in [server, second] {
         assert_eq!(server.stop(), 0, "{kind}: a clean stop");
     }

@@ -2,7 +2,6 @@
 //! runs, and what a crash leaves.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::future::{poll_fn, ready};
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use mintage_ledger::source::{
     Way, open_sources,
 };
 use mintage_ledger::{BoxFuture, Class, Outcome, StoreSettings};
+use mintage_testing::{Distinct, invariant, no_secret_in};
 
 /// How one kind's counters are made and used by its clients; `{k}` is the counter's own name.
 struct Original {
@@ -201,7 +201,7 @@ fn lab_with(settings: &[&str]) -> Option<Lab<Mariadb>> {
 }
 
 fn lab() -> Option<Lab<Mariadb>> {
-    lab_with(&[])
+    Some(Lab::new(Mariadb::borrow()?))
 }
 
 fn conforms(original: &Original) {
@@ -258,8 +258,8 @@ fn beside_clients_and_a_cut_under_load_repeat_nothing() {
         let sign = i128::from(increment.signum());
         // Each stops at its first error, as a client would.
         let script = format!("{};\n", original.next.replace("{k}", &name)).repeat(2000);
-        let mut seen = BTreeSet::new();
-        let mut see = |number: i64| assert!(seen.insert(number), "{name}: {number} twice");
+        let mut seen = Distinct::of(&name);
+        let mut see = |number: i64| seen.add(number);
         let first = made.take(&key, 1)[0];
         let (mut last, mut ours) = (first, 1);
         see(first);
@@ -290,15 +290,14 @@ fn beside_clients_and_a_cut_under_load_repeat_nothing() {
             i64::try_from(seen.len()).unwrap() > ours,
             "{name}: clients were served too"
         );
-        assert!(!seen.iter().any(|number| beyond(*number, mark)), "{name}: {mark}");
+        let far = seen.iter().find(|number| beyond(**number, mark));
+        invariant!(far.is_none(), "{name}: {far:?} is beyond {mark}");
         let issued = mark + 99 * sign;
         made.lift(&key, &note, Some(i64::try_from(issued).unwrap()));
         let again = printed(&lab.engine.sql("ids", &script).out);
         assert_eq!(again.len(), 2000, "{name}");
-        assert!(
-            again.iter().all(|number| beyond(*number, issued + sign)),
-            "{name}"
-        );
+        let near = again.iter().find(|number| !beyond(**number, issued + sign));
+        invariant!(near.is_none(), "{name}: {near:?} after {issued}");
     }
 }
 
@@ -341,8 +340,8 @@ fn stopped_everywhere(original: &Original) {
             let name = format!("s{waits}{at_once}");
             let key = made.create(&name);
             let sign = i128::from(made.look(&key).increment.signum());
-            let mut seen = BTreeSet::new();
-            let mut see = |number: i64| assert!(seen.insert(number), "{name}: {number} twice");
+            let mut seen = Distinct::of(&name);
+            let mut see = |number: i64| seen.add(number);
             see(made.taken(&name).unwrap());
             let first = lab.wait(stopped(source.take(&key, 5), waits, at_once));
             done += u32::from(first.is_some());
@@ -363,19 +362,22 @@ fn stopped_everywhere(original: &Original) {
                 "{name}: {mark}"
             );
             assert!(made.taken(&name).is_err(), "{name}");
-            for number in seen {
-                assert!((i128::from(number) - mark) * sign < 0, "{name}: {number}, {mark}");
+            for number in seen.iter() {
+                invariant!(
+                    (i128::from(*number) - mark) * sign < 0,
+                    "{name}: {number}, {mark}"
+                );
             }
             let issued = mark + 20 * sign;
             let to = Some(i64::try_from(issued).unwrap());
             let first = lab.wait(stopped(source.lift(&key, &note, to), waits, at_once));
             done += u32::from(first.is_some());
             if let Ok(next) = made.taken(&name) {
-                assert!((i128::from(next) - issued) * sign > 0, "{name}: {next}, {issued}");
+                invariant!((i128::from(next) - issued) * sign > 0, "{name}: {next}, {issued}");
             }
             made.lift(&key, &note, to);
             let next = made.taken(&name).unwrap();
-            assert!((i128::from(next) - issued) * sign > 0, "{name}: {next}, {issued}");
+            invariant!((i128::from(next) - issued) * sign > 0, "{name}: {next}, {issued}");
             assert_eq!(made.look(&key).fence, Fence::None, "{name}");
         }
         if done == 6 {
@@ -598,7 +600,7 @@ fn waits_for_the_open(original: &Original) {
         wait_for(waiting);
         holder.ask("COMMIT");
         let mark = fence.join().unwrap();
-        assert!(taken < mark, "{key}: {taken}, {mark}");
+        invariant!(taken < mark, "{key}: {taken}, {mark}");
     });
     assert!(made.taken("w").is_err(), "{key}");
 }
@@ -669,15 +671,11 @@ fn a_ceiling_says_the_least_one() {
         while made.look("ids.busy").mark < Some(100) {}
         let fenced = lab.wait(made.source.fence("ids.busy", Way::Ceiling(60_000), &note));
         let fenced = fenced.unwrap();
-        let mut seen: Vec<i64> = clients
-            .into_iter()
-            .flat_map(|client| client.join().unwrap())
-            .collect();
-        seen.sort_unstable();
-        let given = seen.len();
-        seen.dedup();
-        assert!(seen.len() == given && given > 50_000, "{given}");
-        assert!(seen.iter().all(|number| i128::from(*number) < fenced.mark));
+        let mut seen = Distinct::of("busy");
+        seen.extend(clients.into_iter().flat_map(|client| client.join().unwrap()));
+        assert!(seen.len() > 50_000, "{}", seen.len());
+        let last = i128::from(*seen.iter().max().unwrap());
+        invariant!(last < fenced.mark, "{last} of {fenced:?}");
         assert!(made.taken("busy").unwrap_err().contains("4084"));
     });
     // The other kinds have none, and beside is no fence.
@@ -728,7 +726,7 @@ fn wrong_rights_are_named_and_what_they_name_suffices() {
                 (SourceErrorKind::Denied, Outcome::NotDone),
                 "{error}"
             );
-            assert!(!format!("{error:?}").contains(READER_PASSWORD));
+            no_secret_in("an error", &format!("{error:?}"), READER_PASSWORD);
             error.fix.unwrap_or_else(|| panic!("{key}: {}", error.message))
         };
         let lacking = lab.wait(made.source.rights(&key, Way::Beside)).unwrap();
@@ -756,11 +754,15 @@ fn wrong_rights_are_named_and_what_they_name_suffices() {
         }
         assert_eq!(lab.wait(made.source.rights(&key, Way::Cut)), Ok(Vec::new()));
         let mark = made.cut(&key, &note);
-        assert!(ours.iter().all(|number| i128::from(*number) < mark), "{key}");
+        invariant!(
+            ours.iter().all(|number| i128::from(*number) < mark),
+            "{key}: {ours:?} of {mark}"
+        );
         let found = lab.wait(made.source.check(&key, &note)).unwrap();
         assert!(matches!(found, Fence::Ours { .. }), "{key}: {found:?}");
         made.lift(&key, &note, Some(10_000));
-        assert!(made.taken("it`s").unwrap() > 10_000, "{key}");
+        let next = made.taken("it`s").unwrap();
+        invariant!(next > 10_000, "{key}: {next}");
         lab.engine.admin(
             "",
             "REVOKE ALL, GRANT OPTION FROM reader@'%'; GRANT SELECT ON ids.* TO reader@'%'",
@@ -1003,7 +1005,8 @@ fn names_that_need_quotes_are_quoted_everywhere() {
             let note = made.note(&key);
             let mark = made.cut(&key, &note);
             assert_eq!(made.cut(&key, &note), mark, "{key}");
-            assert!(mark > i128::from(first) && next().code != 0, "{key}");
+            invariant!(mark > i128::from(first), "{key}: {first} of {mark}");
+            assert_ne!(next().code, 0, "{key}");
             let rights = lab.wait(made.source.rights(&key, Way::Cut));
             assert_eq!(rights, Ok(Vec::new()), "{key}");
             made.lift(&key, &note, Some(7000));
@@ -1158,29 +1161,25 @@ fn a_server_that_may_forget_says_so() {
 
 /// The server is killed between a take and its use: what was taken never comes again, from nobody.
 fn killed_after_takes(times: u32) {
-    let Some(mut lab) = lab() else {
+    let Some(mut lab) = lab_with(&[]) else {
         return;
     };
     let kinds = [&SEQUENCE, &DESCENDING, &GENERATED, &TICKETS];
     let keys: Vec<String> = (0..4)
         .map(|at| Made::new(&lab, kinds[at]).create(&format!("k{at}")))
         .collect();
-    let mut seen = BTreeSet::new();
+    let mut seen = Distinct::default();
     for round in 0..times {
         for (at, key) in keys.iter().enumerate() {
             let made = Made::new(&lab, kinds[at]);
             // A client's NEXTVAL alone may be forgotten by the server, and is then given again; ours are not.
             let next = made.taken(&format!("k{at}")).unwrap();
-            assert!(
+            invariant!(
                 !seen.contains(&(at, next)),
                 "round {round}: {key} gives {next} again"
             );
-            for number in made.take(key, 1 + u64::from(round % 7)) {
-                assert!(
-                    seen.insert((at, number)),
-                    "round {round}: {key} gives {number} again"
-                );
-            }
+            let numbers = made.take(key, 1 + u64::from(round % 7));
+            seen.extend(numbers.into_iter().map(|number| (at, number)));
             // Each in its turn is the last before the end.
             if at == round as usize % 4 {
                 lab.engine.kill();
@@ -1205,7 +1204,7 @@ fn a_server_that_is_killed_52_times_gives_nothing_twice() {
 /// A fence and a way back that were acknowledged are there after the server was killed at once.
 #[test]
 fn fences_and_lifts_outlast_a_killed_server() {
-    let Some(mut lab) = lab() else {
+    let Some(mut lab) = lab_with(&[]) else {
         return;
     };
     for original in [&SEQUENCE, &GENERATED, &TICKETS] {
@@ -1214,7 +1213,7 @@ fn fences_and_lifts_outlast_a_killed_server() {
         let last = *made.take(&key, 3).last().unwrap();
         let note = made.note(&key);
         let mark = made.cut(&key, &note);
-        assert!(i128::from(last) < mark, "{key}");
+        invariant!(i128::from(last) < mark, "{key}: {last} of {mark}");
         lab.engine.kill();
         lab.engine.start();
         let made = Made::new(&lab, original);

@@ -2,12 +2,12 @@
 //! keep numbers, names, rights, fences that break, connections and servers that are killed.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use mintage_e2e::engine::postgres::{LOG_IS_LEFT, Postgres};
+use mintage_e2e::engine::process::pause;
 use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
@@ -15,6 +15,7 @@ use mintage_ledger::source::{
     SourceSettings, Wanted, Way, open_sources,
 };
 use mintage_ledger::{BoxFuture, Class, Outcome, StoreSettings};
+use mintage_testing::{Distinct, distinct, invariant, no_secret_in};
 
 fn open_at(lab: &Lab<Postgres>, url: &str) -> Arc<dyn Source> {
     open_with(lab, url, patient())
@@ -28,14 +29,18 @@ fn open_with(lab: &Lab<Postgres>, url: &str, store: StoreSettings) -> Arc<dyn So
     open_sources(url, &settings, lab.runtime()).unwrap().remove(0)
 }
 
-fn lab_with(settings: &[&str]) -> Option<(Lab<Postgres>, Arc<dyn Source>)> {
-    let lab = Lab::new(Postgres::with_settings(settings)?);
+fn lab_of(server: Postgres) -> (Lab<Postgres>, Arc<dyn Source>) {
+    let lab = Lab::new(server);
     let source = open_at(&lab, &lab.direct());
-    Some((lab, source))
+    (lab, source)
+}
+
+fn lab_with(settings: &[&str]) -> Option<(Lab<Postgres>, Arc<dyn Source>)> {
+    Postgres::with_settings(settings).map(lab_of)
 }
 
 fn lab() -> Option<(Lab<Postgres>, Arc<dyn Source>)> {
-    lab_with(&[])
+    Postgres::borrow().map(lab_of)
 }
 
 /// Runs SQL as the account that owns everything.
@@ -277,7 +282,7 @@ fn numbers_that_sessions_keep_are_dropped_at_the_cut() {
             })
             .collect();
         while begun.load(Ordering::Relaxed) < 12 {
-            std::thread::yield_now();
+            pause();
         }
         let fenced = lab.wait(source.fence("public.s", Way::Cut, &note)).unwrap();
         stop.store(true, Ordering::Relaxed);
@@ -287,14 +292,10 @@ fn numbers_that_sessions_keep_are_dropped_at_the_cut() {
             .collect();
         (fenced, seen)
     });
-    let distinct: BTreeSet<i64> = seen.iter().copied().collect();
-    assert_eq!(distinct.len(), seen.len());
-    assert!(
-        seen.len() > 1000
-            && distinct
-                .last()
-                .is_some_and(|last| i128::from(*last) < fenced.mark)
-    );
+    distinct("numbers", &seen);
+    assert!(seen.len() > 1000, "{}", seen.len());
+    let last = i128::from(*seen.iter().max().unwrap());
+    invariant!(last < fenced.mark, "{last} of {fenced:?}");
     assert_eq!(nextval(&lab, "s"), None);
 }
 
@@ -540,7 +541,7 @@ fn wrong_rights_are_named_and_what_they_name_suffices() {
                 (error.kind, error.outcome),
                 (SourceErrorKind::Denied, Outcome::NotDone)
             );
-            assert!(!format!("{error:?}").contains(READER_PASSWORD));
+            no_secret_in("an error", &format!("{error:?}"), READER_PASSWORD);
             assert_eq!(error.fix.as_deref(), Some("GRANT mint TO reader"), "{error}");
         }
         lab.engine.admin("ids", "GRANT mint TO reader");
@@ -689,7 +690,7 @@ fn killed_after_takes(times: u32) {
         return;
     };
     own(&lab, "CREATE SEQUENCE s");
-    let mut seen = BTreeSet::new();
+    let mut seen = Distinct::of("numbers");
     for round in 0..times {
         let source = open_at(&lab, &lab.direct());
         // Their entry in the log is the one that the next numbers stand under, and nobody waits for it.
@@ -703,9 +704,7 @@ fn killed_after_takes(times: u32) {
             other.join().unwrap();
             taken.unwrap()
         });
-        for number in numbers(&taken) {
-            assert!(seen.insert(number), "round {round}: {number} again");
-        }
+        seen.extend(numbers(&taken));
         lab.engine.kill();
         lab.engine.start();
     }

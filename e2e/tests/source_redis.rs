@@ -18,6 +18,7 @@ use mintage_ledger::source::{
     Fence, MoveId, Note, Source, SourceError, SourceErrorKind, SourceSettings, Wanted, Way, open_sources,
 };
 use mintage_ledger::{BoxFuture, Class, Outcome, StoreSettings};
+use mintage_testing::{Distinct, invariant, no_secret_in};
 
 fn open_at(lab: &Lab<Redis>, url: &str) -> Arc<dyn Source> {
     open_with(lab, url, None, patient())
@@ -353,7 +354,7 @@ fn wrong_rights_are_named_and_what_they_name_suffices() {
             "{error:?}"
         );
         assert_eq!(error.fix.as_slice(), missing, "{error:?}");
-        assert!(!format!("{error:?}").contains(READER_PASSWORD));
+        no_secret_in("an error", &format!("{error:?}"), READER_PASSWORD);
     }
     assert_eq!(
         lab.engine.admin(&["GET", "orders"]).trim(),
@@ -434,7 +435,7 @@ fn servers_of_no_use_are_refused_in_words() {
     let settings = SourceSettings::default();
     let error = open_sources("redis://db/0?prefix=eu:", &settings, lab.runtime()).unwrap_err();
     assert!(error.message.contains("leave out prefix="), "{error:?}");
-    assert!(!format!("{error:?}").contains(OWNER_PASSWORD));
+    no_secret_in("an error", &format!("{error:?}"), OWNER_PASSWORD);
 }
 
 /// The class is the store's own judgement: everysec and RDB are class L.
@@ -457,8 +458,8 @@ fn a_killed_server_gives_nothing_twice() {
         return;
     };
     lab.engine.admin(&["SET", "orders", "0"]);
-    let mut seen = BTreeSet::new();
-    for round in 0..5 {
+    let mut seen = Distinct::of("orders");
+    for _ in 0..5 {
         for _ in 0..5 {
             let number = lab
                 .engine
@@ -466,26 +467,21 @@ fn a_killed_server_gives_nothing_twice() {
                 .trim()
                 .parse::<i64>()
                 .unwrap();
-            assert!(seen.insert(number), "round {round}: {number} twice");
-            for number in lab
-                .wait(source.take("orders", 7))
-                .unwrap()
-                .iter()
-                .flat_map(|run| run.iter())
-            {
-                assert!(seen.insert(number), "round {round}: {number} twice");
-            }
+            seen.add(number);
+            let taken = lab.wait(source.take("orders", 7)).unwrap();
+            seen.extend(taken.iter().flat_map(|run| run.iter()));
         }
         lab.engine.kill();
         lab.engine.start();
     }
     let note = note(&lab, &*source, "orders");
     let fenced = lab.wait(source.fence("orders", Way::Cut, &note)).unwrap();
-    assert!(seen.iter().all(|number| i128::from(*number) < fenced.mark));
+    let last = i128::from(*seen.iter().max().unwrap());
+    invariant!(last < fenced.mark, "{last} of {fenced:?}");
     lab.engine.kill();
     lab.engine.start();
     let again = lab.wait(source.fence("orders", Way::Cut, &note)).unwrap();
-    assert_eq!(fenced, again, "an acknowledged fence outlives a kill");
+    invariant!(fenced == again, "{again:?} after a kill, {fenced:?} before");
 }
 
 /// Eight clients INCR while the key is cut: every number they got lies below the mark, and each got an error then.
@@ -508,7 +504,7 @@ fn a_cut_under_load_lets_no_number_through() {
             })
         })
         .collect();
-    let mut seen = BTreeSet::new();
+    let mut seen = Distinct::of("orders");
     while seen.len() < 2000 {
         let taken = lab.wait(source.take("orders", 20)).unwrap();
         seen.extend(taken.iter().flat_map(|run| run.iter()));
@@ -519,15 +515,22 @@ fn a_cut_under_load_lets_no_number_through() {
     let mut given = 0;
     for client in clients {
         for number in client.join().unwrap() {
-            assert!(seen.insert(number), "{number} twice");
+            seen.add(number);
             given += 1;
         }
     }
     assert!(given > 0, "the clients took part");
     assert_eq!(seen.len(), taken + given);
-    let last = *seen.last().unwrap();
-    assert_eq!(fenced.mark, i128::from(last) + 1, "nothing is skipped");
-    assert_eq!(usize::try_from(last).unwrap(), seen.len(), "and nothing is lost");
+    let last = *seen.iter().max().unwrap();
+    invariant!(
+        fenced.mark == i128::from(last) + 1,
+        "{fenced:?} is next after {last}"
+    );
+    invariant!(
+        usize::try_from(last).unwrap() == seen.len(),
+        "{} numbers up to {last}: something is lost",
+        seen.len()
+    );
 }
 
 /// A server that dies in the middle of its sync: whether the take happened nobody knows, and the error says so.

@@ -170,7 +170,7 @@ fn a_sequence_drawn_by_four_protocols_never_repeats_over_kills() {
 #[test]
 #[ignore = "minutes: many kills"]
 fn a_sequence_drawn_from_two_servers_by_four_protocols_never_repeats_over_kills() {
-    let Some(store) = Postgres::run() else { return };
+    let Some(store) = Postgres::borrow() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = store.url(store.address());
     run::mint(folder.path(), ["init", "--store", &url]).ok();

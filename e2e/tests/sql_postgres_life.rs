@@ -7,6 +7,7 @@ use mintage::{Clock, PRESETS, SequenceStart, SystemClock, Uuid};
 use mintage_e2e::run;
 use mintage_e2e::sql::pack::{self, Script};
 use mintage_e2e::sql::postgres::Postgres;
+use mintage_testing::{invariant, rising};
 
 /// Everything that two installations must have in common.
 const DEFINITIONS: &str = "
@@ -15,7 +16,7 @@ const DEFINITIONS: &str = "
 
 #[test]
 fn one_command_installs_on_an_empty_database_and_again_upgrades() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Postgres::empty() else { return };
     let pack = Script::of("postgres");
     let said = server.file("postgres", &pack.path());
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "", ""));
@@ -51,7 +52,7 @@ fn one_command_installs_on_an_empty_database_and_again_upgrades() {
 
 #[test]
 fn a_failed_installation_leaves_nothing() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Postgres::empty() else { return };
     let pack = Script::of("postgres");
     let broken = fs::read_to_string(pack.path())
         .expect("is in the tree")
@@ -383,13 +384,13 @@ fn snowflakes_of_many_sessions_differ_and_rise_in_each() {
             });
         }
     });
-    assert_eq!(
-        server.lines(
-            "SELECT count(*), count(DISTINCT id), bool_and(snowflake_timestamp('twitter', id) BETWEEN now() - interval '1 hour' AND now() + interval '5 s') FROM made;
-             SELECT bool_and(id > before) FROM (SELECT id, lag(id) OVER (PARTITION BY session ORDER BY n) AS before FROM made WHERE sequence = 'flakes') AS o WHERE before IS NOT NULL;"
-        ),
-        ["120000\t120000\tt", "t"]
+    let lines = server.lines(
+        "SELECT count(*), count(DISTINCT id), bool_and(snowflake_timestamp('twitter', id) BETWEEN now() - interval '1 hour' AND now() + interval '5 s') FROM made;
+         SELECT bool_and(id > before) FROM (SELECT id, lag(id) OVER (PARTITION BY session ORDER BY n) AS before FROM made WHERE sequence = 'flakes') AS o WHERE before IS NOT NULL;",
     );
+    let (counts, is_of_now) = lines[0].rsplit_once('\t').unwrap();
+    invariant!(counts == "120000\t120000" && lines[1] == "t", "{lines:?}");
+    assert_eq!(is_of_now, "t");
 }
 
 #[test]
@@ -417,10 +418,8 @@ fn an_id_that_no_table_has_does_not_come_again_after_a_crash() {
         .to_string();
     assert!(said.code != 0 && id.parse::<i64>().is_ok(), "{said:?}");
     while server.psql("postgres", "SELECT 1").code != 0 {}
-    assert_eq!(
-        server.lines(&format!("SELECT count(*) FROM {many} AS id WHERE id = {id}")),
-        ["0"]
-    );
+    let again = server.lines(&format!("SELECT count(*) FROM {many} AS id WHERE id = {id}"));
+    invariant!(again == ["0"], "{id} came again");
 }
 
 #[test]
@@ -450,11 +449,11 @@ fn every_preset_mints_and_begins_its_ticks_where_the_library_does() {
              SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM made_{sequence}) AS o WHERE before >= id;"
         ));
         let fields: Vec<&str> = lines[0].split('\t').collect();
-        assert_eq!(
-            (fields[0], fields[1], fields[3], lines[1].as_str()),
-            ("400", "400", "t", "0"),
-            "{name}"
+        invariant!(
+            (fields[0], fields[1], lines[1].as_str()) == ("400", "400", "0"),
+            "{name}: {lines:?}"
         );
+        assert_eq!(fields[3], "t", "{name}");
         if let SequenceStart::At(first) = layout.sequence_start() {
             assert!(fields[2].parse::<u64>().expect("a number") >= first, "{name}");
         }
@@ -476,7 +475,8 @@ fn a_sequence_remembers_through_rollbacks_errors_and_a_clock_behind_it() {
         "BEGIN; SELECT snowflake('twitter', 1, 'flakes') FROM generate_series(1, 100); ROLLBACK;
          SELECT snowflake('twitter', 1, 'flakes') FROM generate_series(1, 100);",
     );
-    assert!(lines.is_sorted() && lines.len() == 200);
+    rising("ids", &lines);
+    assert_eq!(lines.len(), 200);
     // A clock that lies behind the sequence is not followed: ids go on rising, at most 5 s ahead.
     let tick = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1288834974657";
     let lines = server.lines(&format!(

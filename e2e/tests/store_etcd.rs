@@ -10,7 +10,7 @@ use mintage_e2e::majority::any_one_member_may_go;
 use mintage_e2e::store_suite::{Engine, Lab, key, patient, until_ok, value};
 use mintage_ledger::{Cas, Class, Marks, Outcome, StoreErrorKind, Version, init_store, open_store};
 
-mintage_e2e::store_suite!(Etcd::run());
+mintage_e2e::store_suite!(Etcd::run(), Etcd::borrow());
 
 /// One URL for several members.
 fn url(members: &[Etcd]) -> String {
@@ -45,7 +45,7 @@ fn a_cluster_of_three_goes_on_without_any_one_of_them() {
 /// One member syncs, and is the only copy.
 #[test]
 fn one_member_is_durable_and_does_not_survive() {
-    let Some(server) = Etcd::run() else { return };
+    let Some(server) = Etcd::borrow() else { return };
     let lab = Lab::new(server);
     lab.init();
     let store = lab.open(&lab.direct());
@@ -105,7 +105,7 @@ fn whatever_is_removed_stops_a_running_node() {
         &["del", "--prefix", "mint_register"],
         &["del", "mint_register/!cluster"],
     ] {
-        let Some(server) = Etcd::run() else { return };
+        let Some(server) = Etcd::borrow() else { return };
         let lab = Lab::new(server);
         lab.init();
         let store = lab.open(&lab.direct());
@@ -129,7 +129,7 @@ fn whatever_is_removed_stops_a_running_node() {
 /// Anybody with etcdctl can see what is reserved.
 #[test]
 fn registers_can_be_read_with_etcdctl() {
-    let Some(server) = Etcd::run() else { return };
+    let Some(server) = Etcd::borrow() else { return };
     let lab = Lab::new(server);
     let cluster = lab.init();
     let store = lab.open(&lab.direct());

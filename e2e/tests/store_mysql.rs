@@ -6,7 +6,7 @@ use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store};
 
-mintage_e2e::store_suite!(Mariadb::run());
+mintage_e2e::store_suite!(Mariadb::run(), Mariadb::borrow());
 
 /// Class L, refused with the setting to change, whatever of the three it is.
 #[test]
@@ -187,7 +187,7 @@ fn tls_is_checked_as_the_url_says() {
 /// `read_only`, which a failover sets on the old primary.
 #[test]
 fn a_read_only_server_takes_no_writes_for_the_time_being() {
-    let Some(server) = Mariadb::run() else { return };
+    let Some(server) = Mariadb::borrow() else { return };
     let lab = Lab::new(server);
     lab.init();
     let store = lab.open(&lab.direct());

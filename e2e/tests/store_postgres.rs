@@ -10,13 +10,15 @@ use mintage_e2e::certificates::Certificates;
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::pgbouncer::Pgbouncer;
 use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::engine::process::pause;
 use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, Store, StoreErrorKind,
     StoreSettings, Version, init_store,
 };
+use mintage_testing::invariant;
 
-mintage_e2e::store_suite!(Postgres::run());
+mintage_e2e::store_suite!(Postgres::run(), Postgres::borrow());
 
 /// Numbers of the sequence `orders`, one claim each, so that every one is an acknowledged write.
 fn take(lab: &Lab<Postgres>, ledger: &Ledger, count: usize) -> Vec<i64> {
@@ -83,7 +85,7 @@ fn a_server_that_loses_acknowledged_writes_loses_none_of_ours() {
         assert!(found.why.contains("the server's default is off"), "{found:?}");
         let ledger = ledger(&lab, &store);
         for number in take(&lab, &ledger, 20) {
-            assert!(seen.insert(number), "round {round}: {number} again");
+            invariant!(seen.insert(number), "round {round}: {number} again");
         }
         let theirs = 1000 + round;
         lab.engine
@@ -92,7 +94,7 @@ fn a_server_that_loses_acknowledged_writes_loses_none_of_ours() {
         lab.engine.start();
         let kept = lab.engine.admin("ids", "SELECT n FROM theirs");
         lost += u32::from(kept.trim() != theirs.to_string());
-        assert!(
+        invariant!(
             mark(&lab.engine) >= *seen.last().unwrap(),
             "round {round}: a mark went back"
         );
@@ -129,7 +131,7 @@ fn a_server_that_does_not_sync_is_refused_unless_allowed() {
 /// Tables without a log are empty after a crash.
 #[test]
 fn unlogged_tables_are_refused() {
-    let Some(server) = Postgres::run() else { return };
+    let Some(server) = Postgres::borrow() else { return };
     let lab = Lab::new(server);
     lab.init();
     lab.engine.admin("ids", "ALTER TABLE mint_register SET UNLOGGED");
@@ -149,7 +151,7 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
     let mut seen: BTreeSet<i64> = take(&lab, &ledger, 10).into_iter().collect();
     let caught_up = "SELECT pg_current_wal_lsn() <= replay_lsn FROM pg_stat_replication";
     while lab.engine.admin("ids", caught_up).trim() != "t" {
-        std::thread::yield_now();
+        pause();
     }
     replica.stop();
     seen.extend(take(&lab, &ledger, 50));
@@ -168,7 +170,7 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
     let orders = lab.wait(ledger.existing(&Name::new("orders").unwrap())).unwrap();
     let refused = loop {
         match lab.wait(orders.take(1)) {
-            Ok(number) => assert!(seen.insert(number.first), "{number:?} again"),
+            Ok(number) => invariant!(seen.insert(number.first), "{number:?} again"),
             Err(LedgerError::Unavailable { .. }) => {}
             Err(error) => break error,
         }
@@ -203,7 +205,7 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
     let store = lab.open(&lab.proxied());
     let ledger = self::ledger(&lab, &store);
     for number in take(&lab, &ledger, 20) {
-        assert!(seen.insert(number), "{number} again");
+        invariant!(seen.insert(number), "{number} again");
     }
 }
 
@@ -224,7 +226,7 @@ fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
         lab.engine.admin("ids", "SELECT pg_reload_conf()");
         let in_sync = "SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
         while lab.engine.admin("ids", in_sync).trim() == "0" {
-            std::thread::yield_now();
+            pause();
         }
         let store = lab.open(&lab.proxied());
         let found = store.durability();
@@ -233,7 +235,7 @@ fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
         take(&lab, &ledger, 10);
         let caught_up = "SELECT bool_and(pg_current_wal_lsn() <= replay_lsn) FROM pg_stat_replication";
         while lab.engine.admin("ids", caught_up).trim() != "t" {
-            std::thread::yield_now();
+            pause();
         }
         r2.stop();
         take(&lab, &ledger, 300);
@@ -275,7 +277,7 @@ fn a_synchronous_replica_takes_over_without_a_word() {
     lab.engine.admin("ids", "SELECT pg_reload_conf()");
     let in_sync = "SELECT sync_state = 'sync' FROM pg_stat_replication";
     while lab.engine.admin("ids", in_sync).trim() != "t" {
-        std::thread::yield_now();
+        pause();
     }
     let store = lab.open(&lab.proxied());
     let found = store.durability();
@@ -286,7 +288,7 @@ fn a_synchronous_replica_takes_over_without_a_word() {
     let acknowledged = mark(&lab.engine);
     lab.engine.kill();
     replica.promote();
-    assert!(
+    invariant!(
         mark(&replica) >= acknowledged,
         "a synchronous replica lost a write"
     );
@@ -294,7 +296,7 @@ fn a_synchronous_replica_takes_over_without_a_word() {
     let orders = key("seq/orders");
     lab.wait(until_ok(|| store.get(&orders)));
     for number in take(&lab, &ledger, 20) {
-        assert!(seen.insert(number), "{number} again");
+        invariant!(seen.insert(number), "{number} again");
     }
     assert!(store.stopped().is_none());
     assert_ne!(store.incarnation().unwrap(), before);
@@ -412,7 +414,7 @@ fn whatever_is_dropped_or_emptied_stops_a_running_node() {
         "DROP OWNED BY mint",
         "UPDATE mint_register SET token = 'x'",
     ] {
-        let Some(server) = Postgres::run() else { return };
+        let Some(server) = Postgres::borrow() else { return };
         let lab = Lab::new(server);
         lab.init();
         let store = lab.open(&lab.direct());
@@ -444,7 +446,7 @@ fn whatever_is_dropped_or_emptied_stops_a_running_node() {
 /// An account that may not read the control file, after an owner who may made the store.
 #[test]
 fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
-    let Some(server) = Postgres::run() else { return };
+    let Some(server) = Postgres::borrow() else { return };
     let lab = Lab::new(server);
     lab.init();
     lab.engine.admin(
@@ -461,7 +463,7 @@ fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
 #[test]
 fn many_inits_at_once_make_one_cluster() {
-    let Some(server) = Postgres::run() else { return };
+    let Some(server) = Postgres::borrow() else { return };
     let lab = Lab::new(server);
     let (url, settings) = (lab.direct(), patient());
     let made = lab.wait(async {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::cluster::eventually;
+use mintage_e2e::engine::process::pause;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::{
@@ -15,7 +16,7 @@ use mintage_ledger::{
     Advice, Cas, Claim, Class, Key, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, init_store,
 };
 
-mintage_e2e::store_suite!(Redis::run());
+mintage_e2e::store_suite!(Redis::run(), Redis::run());
 
 fn lossy() -> StoreSettings {
     StoreSettings {
@@ -82,7 +83,7 @@ fn whatever_may_forget_is_refused_until_its_hint_is_followed() {
         while lab.engine.info("aof_rewrite_in_progress").ends_with('1')
             || lab.engine.info("aof_rewrite_scheduled").ends_with('1')
         {
-            std::thread::yield_now();
+            pause();
         }
         let store = lab.open(&lab.direct());
         let found = store.durability();
@@ -224,7 +225,7 @@ fn a_promoted_replica_lacks_acknowledged_writes() {
     let mut acknowledged = claim(&lab, &store, &key, 1);
     let offset = |server: &Redis| server.info("master_repl_offset");
     while offset(&replica) < offset(&lab.engine) {
-        std::thread::yield_now();
+        pause();
     }
     stream.set(Fault::HoldAnswers);
     for _ in 0..20 {

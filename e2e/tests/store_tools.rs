@@ -2,7 +2,6 @@
 //! and between is never given out again.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use mintage_e2e::cluster::eventually;
@@ -12,12 +11,13 @@ use mintage_e2e::engine::{
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::{Distinct, invariant};
 
 macro_rules! on_every_store {
-    ($($store:ident: $run:expr;)*) => {
+    ($($store:ident: $old:expr, $new:expr;)*) => {
         $(#[test]
         fn $store() {
-            if let (Some(old), Some(new)) = ($run, $run) {
+            if let (Some(old), Some(new)) = ($old, $new) {
                 backed_up_restored_and_moved(old, new);
             }
         })*
@@ -25,15 +25,15 @@ macro_rules! on_every_store {
 }
 
 on_every_store! {
-    backup_restore_and_move_on_postgres: Postgres::run();
-    backup_restore_and_move_on_redis: Redis::run();
-    backup_restore_and_move_on_etcd: Etcd::run();
-    backup_restore_and_move_on_mariadb: Mariadb::run();
-    backup_restore_and_move_on_zookeeper: ZooKeeper::run();
+    backup_restore_and_move_on_postgres: Postgres::borrow(), Postgres::borrow();
+    backup_restore_and_move_on_redis: Redis::run(), Redis::run();
+    backup_restore_and_move_on_etcd: Etcd::borrow(), Etcd::borrow();
+    backup_restore_and_move_on_mariadb: Mariadb::borrow(), Mariadb::borrow();
+    backup_restore_and_move_on_zookeeper: ZooKeeper::borrow(), ZooKeeper::run();
 }
 
 #[derive(Default)]
-struct Seen(HashSet<(String, i64)>);
+struct Seen(Distinct<(String, i64)>);
 
 impl Seen {
     /// Takes numbers of a sequence and ids of the default pool.
@@ -43,13 +43,10 @@ impl Seen {
         for _ in 0..numbers {
             let number = client.ask(&["INCR", sequence]).unwrap();
             let number = number.int().unwrap_or_else(|| panic!("{number:?}"));
-            assert!(
-                self.0.insert((sequence.to_string(), number)),
-                "{sequence}: {number} twice"
-            );
+            self.0.add((sequence.to_string(), number));
             let id = client.ask(&["MINT.SNOWFLAKE", "default"]).unwrap();
             let id = id.int().unwrap_or_else(|| panic!("{id:?}"));
-            assert!(self.0.insert((String::new(), id)), "id {id} twice");
+            self.0.add((String::new(), id));
         }
     }
 
@@ -115,8 +112,8 @@ fn backed_up_restored_and_moved(old: impl Engine, new: impl Engine) {
     let mut client = second.redis();
     for name in ["orders", "made-later"] {
         let number = client.ask(&["INCR", name]).unwrap().int().unwrap();
-        assert!(number > seen.last(name) + 1000, "{name}: {number}");
-        assert!(seen.0.insert((name.to_string(), number)));
+        invariant!(number > seen.last(name) + 1000, "{name}: {number}");
+        seen.0.add((name.to_string(), number));
     }
 
     // Moved to a folder, under a server that runs.
@@ -127,7 +124,7 @@ fn backed_up_restored_and_moved(old: impl Engine, new: impl Engine) {
         let answer = client.ask(&["INCR", "orders"]);
         answer.is_ok_and(|answer| match answer.int() {
             Some(number) => {
-                assert!(seen.0.insert(("orders".to_string(), number)));
+                seen.0.add(("orders".to_string(), number));
                 false
             }
             None => answer.text().is_some_and(|text| text.contains("sealed")),
@@ -140,7 +137,7 @@ fn backed_up_restored_and_moved(old: impl Engine, new: impl Engine) {
     let third = server(at, "third", &folder_url);
     for name in ["orders", "made-later"] {
         let number = third.redis().ask(&["INCR", name]).unwrap().int().unwrap();
-        assert!(number > seen.last(name), "{name}: {number}");
+        invariant!(number > seen.last(name), "{name}: {number}");
     }
     let said = mint(&["store", "unseal", "--store", &new]).ok();
     assert!(said.contains("the seal is off"), "{said}");

@@ -12,6 +12,7 @@ use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::store_suite::Engine;
 use mintage_e2e::{binary, need, run, server::Server, server::Start};
+use mintage_testing::{distinct, rising};
 
 /// A server with this face, at any port.
 fn start(folder: &Path) -> Start {
@@ -132,7 +133,7 @@ fn every_form_is_answered_in_kind_whole_in_bytes_and_pipelined() {
             ids.push(read_number(&mut stream, &reply));
         }
     }
-    assert!(ids.is_sorted() && ids.iter().collect::<BTreeSet<_>>().len() == ids.len());
+    rising("ids", &ids);
     // The parts of the worker are those of the ids.
     let mut parts = Vec::new();
     for name in ["get_datacenter_id", "get_worker_id", "get_timestamp"] {
@@ -453,8 +454,7 @@ impl Minting {
 /// Each id once, and of the time at which it was made.
 #[track_caller]
 fn check_ids(ids: &[u64]) {
-    let distinct: BTreeSet<_> = ids.iter().collect();
-    assert_eq!(distinct.len(), ids.len(), "ids came twice");
+    distinct("ids", ids);
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap();
@@ -604,7 +604,7 @@ fn while_the_store_is_away_calls_are_refused_and_their_connection_outlasts_it() 
     let mut refusal = None;
     eventually("the window has ended", || {
         match ask(&mut stream, "get_id", WEB_1) {
-            Ok(id) => assert!(std::mem::replace(&mut last, id) < id),
+            Ok(id) => rising("ids", [std::mem::replace(&mut last, id), id]),
             Err(text) => refusal = Some(text),
         }
         refusal.is_some()
@@ -651,7 +651,7 @@ fn a_clock_that_goes_back_is_told_in_the_originals_words() {
     let mut refusal = None;
     eventually("the clock is seen to have gone back", || {
         match ask(&mut stream, "get_id", WEB_1) {
-            Ok(id) => assert!(std::mem::replace(&mut last, id) < id),
+            Ok(id) => rising("ids", [std::mem::replace(&mut last, id), id]),
             Err(text) => refusal = Some(text),
         }
         refusal.is_some()

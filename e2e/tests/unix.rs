@@ -1,37 +1,50 @@
 //! Unix sockets: both faces, asked by stock clients.
 #![allow(clippy::unwrap_used)]
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use mintage_e2e::cluster::eventually;
+use mintage_e2e::guard::ends_with_us;
 use mintage_e2e::need;
 use mintage_e2e::run;
+use mintage_e2e::server::NoPanic;
 
 /// A server that listens on `http.sock` and `resp.sock` of a folder.
-struct Unix(Child);
+struct Unix {
+    child: Child,
+    _no_panic: NoPanic,
+}
 
 impl Unix {
     fn start(folder: &Path) -> Unix {
-        let child = command(folder).spawn().unwrap();
+        need::boots("mint serve");
+        let log = folder.join("mint.log");
+        let stderr = File::options().create(true).append(true).open(&log).unwrap();
+        let no_panic = NoPanic::after_now_in(&log);
+        let child = command(folder).stderr(stderr).spawn().unwrap();
+        ends_with_us(&child, "KILL");
         eventually("both sockets", || {
             stands(folder, "http.sock") && stands(folder, "resp.sock")
         });
-        Unix(child)
+        Unix {
+            child,
+            _no_panic: no_panic,
+        }
     }
 
     fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.0.id());
+        let kill = format!("kill -{name} {}", self.child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 }
 
 impl Drop for Unix {
     fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
@@ -113,7 +126,7 @@ fn both_faces_answer_over_unix_sockets() {
 
     // One that was killed leaves its sockets behind, and the next one replaces them.
     server.signal("KILL");
-    server.0.wait().unwrap();
+    server.child.wait().unwrap();
     assert!(stands(folder, "http.sock"));
     let mut server = Unix::start(folder);
     eventually("the new one answers", || {
@@ -122,7 +135,7 @@ fn both_faces_answer_over_unix_sockets() {
         ping.unwrap().stdout == b"PONG\n"
     });
     server.signal("TERM");
-    assert_eq!(server.0.wait().unwrap().code(), Some(0));
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
     assert!(!stands(folder, "http.sock") && !stands(folder, "resp.sock"));
 }
 

@@ -12,6 +12,7 @@ use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::rising;
 use serde_json::Value;
 
 fn get(server: &Server, path: &str) -> (u16, Value) {
@@ -117,7 +118,7 @@ fn what_has_run_out_does_not_take_away_what_goes_on() {
     );
     // Numbers go on from stock, and so does the server.
     let number = redis.ask(&["INCR", "orders"]).unwrap().int().expect("from stock");
-    assert!(number > *numbers.last().unwrap());
+    rising("numbers", numbers.into_iter().chain([number]));
     for path in ["/readyz?for=sequences", "/readyz?for=orders", "/readyz"] {
         let (status, document) = get(&server, path);
         assert_eq!(status, 200, "{path}: {document}");

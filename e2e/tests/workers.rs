@@ -10,6 +10,7 @@ use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_testing::invariant;
 use tempfile::TempDir;
 use zookeeper_client::{Acls, CreateMode};
 
@@ -85,7 +86,7 @@ fn never_lent(lab: &Lab, name: &str, bits: u32, url: &str, theirs: &[u64], spare
     lab.create(name, bits, url).ok();
     let lent = lab.all(name);
     let taken: Vec<&u64> = theirs.iter().filter(|number| lent.contains(number)).collect();
-    assert_eq!(taken, Vec::<&u64>::new(), "{name}");
+    invariant!(taken.is_empty(), "{name}: {taken:?} are somebody's");
     let size = 1_u64 << bits;
     let least = size - theirs.len() as u64 - spare;
     assert!(
@@ -115,7 +116,7 @@ fn make(zookeeper: &ZooKeeper, nodes: &[(&str, &str)]) {
 
 #[test]
 fn numbers_in_zookeeper_are_never_lent() {
-    let Some(zookeeper) = ZooKeeper::run() else {
+    let Some(zookeeper) = ZooKeeper::borrow() else {
         return;
     };
     make(
@@ -195,7 +196,7 @@ fn numbers_in_zookeeper_are_never_lent() {
 
 #[test]
 fn numbers_in_tables_and_keys_are_never_lent() {
-    let (Some(mariadb), Some(redis)) = (Mariadb::run(), Redis::run()) else {
+    let (Some(mariadb), Some(redis)) = (Mariadb::borrow(), Redis::run()) else {
         return;
     };
     mariadb.admin(
@@ -249,7 +250,8 @@ fn numbers_in_tables_and_keys_are_never_lent() {
         "100",
     ]);
     assert!(said.ok().contains("0-800"));
-    assert!(lab.all("uids").iter().all(|worker| *worker > 800));
+    let lent = lab.all("uids");
+    invariant!(lent.iter().all(|worker| *worker > 800), "{lent:?}");
     // A namespace that is mistyped would avoid nobody.
     for url in [
         format!("cosid+{tables}?namespace=sohp"),

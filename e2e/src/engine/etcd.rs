@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
+use super::lent::{self, Folder, Loan};
+use super::place;
 use super::port::free;
-use super::process::Daemon;
+use super::process::{Daemon, pause};
 use crate::http;
 use crate::need;
 use crate::run::{self, Said};
@@ -26,7 +26,7 @@ pub struct Etcd {
     peer: SocketAddr,
     /// Every member's name and peer address.
     cluster: String,
-    folder: TempDir,
+    folder: Folder,
     settings: Vec<String>,
     https: bool,
 }
@@ -42,35 +42,54 @@ impl Etcd {
         Some(server)
     }
 
+    /// The same, borrowed where that can be: for a test that neither ends nor freezes the server, nor changes its accounts.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn borrow() -> Option<Etcd> {
+        if !found() {
+            return None;
+        }
+        let lent = |address, folder| Etcd {
+            address,
+            folder,
+            ..Etcd::prepare(0)
+        };
+        let start = |loan: &Loan| {
+            need::boots("etcd");
+            let mut member = Etcd::prepare(0);
+            member.cluster = member.in_cluster();
+            let folder = place::lasting_folder();
+            let server = member.command(folder.path());
+            let kept = loan.keep(&server, "KILL", folder, member.address, || member.is_healthy());
+            member.make_accounts();
+            kept
+        };
+        lent::borrow("etcd", u32::MAX, lent, Etcd::is_as_new, start).or_else(Etcd::run)
+    }
+
+    /// Makes it as new: whether nothing is left of what a test did there.
+    fn is_as_new(&self) -> bool {
+        let all = [
+            "--user",
+            &format!("root:{ROOT_PASSWORD}"),
+            "del",
+            "--from-key",
+            "",
+        ];
+        self.is_healthy() && self.ctl(&all).code == 0
+    }
+
     /// Starts a cluster without accounts; `None`, said in words, where etcd is absent.
     ///
     /// # Panics
     /// When the program is there but does not work.
     pub fn cluster(members: usize) -> Option<Vec<Etcd>> {
-        let there = |program: &str, arg: &str| {
-            let mut probe = Command::new(program);
-            probe.arg(arg).stdout(Stdio::null()).stderr(Stdio::null());
-            probe.status().is_ok_and(|status| status.success())
-        };
-        if !need::needed("etcd", there("etcd", "--version") && there("etcdctl", "version")) {
+        if !found() {
             return None;
         }
-        let mut servers: Vec<Etcd> = (0..members)
-            .map(|n| Etcd {
-                process: Daemon::default(),
-                name: format!("m{n}"),
-                address: free(),
-                peer: free(),
-                cluster: String::new(),
-                folder: tempfile::tempdir().expect("a temporary folder can be made"),
-                settings: Vec::new(),
-                https: false,
-            })
-            .collect();
-        let all: Vec<String> = servers
-            .iter()
-            .map(|server| format!("{}=http://{}", server.name, server.peer))
-            .collect();
+        let mut servers: Vec<Etcd> = (0..members).map(Etcd::prepare).collect();
+        let all: Vec<String> = servers.iter().map(Etcd::in_cluster).collect();
         for server in &mut servers {
             server.cluster = all.join(",");
             server.launch();
@@ -137,6 +156,7 @@ impl Etcd {
     /// # Panics
     /// When it runs, or the snapshot is none.
     pub fn restore_snapshot(&self, file: &Path) {
+        self.folder.must_be_own();
         assert!(self.process.pid().is_none(), "only while it is down");
         let data = self.folder.path().join("data");
         fs::remove_dir_all(&data).expect("the folder is ours");
@@ -152,6 +172,25 @@ impl Etcd {
         let member = ["--name", &self.name, "--initial-cluster", &self.cluster];
         let advertised = ["--initial-advertise-peer-urls", &peer];
         self.ctl(&[&args[..], &member, &advertised].concat()).ok();
+    }
+
+    /// A member that is not started yet.
+    fn prepare(number: usize) -> Etcd {
+        Etcd {
+            process: Daemon::default(),
+            name: format!("m{number}"),
+            address: free(),
+            peer: free(),
+            cluster: String::new(),
+            folder: Folder::own(),
+            settings: Vec::new(),
+            https: false,
+        }
+    }
+
+    /// How the others know it.
+    fn in_cluster(&self) -> String {
+        format!("{}=http://{}", self.name, self.peer)
     }
 
     fn make_accounts(&self) {
@@ -177,14 +216,27 @@ impl Etcd {
     }
 
     fn launch(&mut self) {
+        self.folder.must_be_own();
+        need::boots("etcd");
+        let log = fs::File::create(self.folder.path().join("log")).expect("the folder is ours");
+        let child = self
+            .command(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.process.started(child.expect("etcd can be started"));
+    }
+
+    /// The server with its data in this folder.
+    fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new("etcd");
         let scheme = if self.https { "https" } else { "http" };
         let (client, peer) = (
             format!("{scheme}://{}", self.address),
             format!("http://{}", self.peer),
         );
-        let log = fs::File::create(self.folder.path().join("log")).expect("the folder is ours");
-        let child = command
+        command
             .args(["--name", &self.name, "--bcrypt-cost", "4", "--logger", "zap"])
             .args([
                 "--listen-client-urls",
@@ -199,26 +251,32 @@ impl Etcd {
                 &peer,
             ])
             .args(["--initial-cluster", &self.cluster, "--data-dir"])
-            .arg(self.folder.path().join("data"))
-            .args(&self.settings)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn();
-        self.process.started(child.expect("etcd can be started"));
+            .arg(folder.join("data"))
+            .args(&self.settings);
+        command
+    }
+
+    fn is_healthy(&self) -> bool {
+        let health = http::exchange(self.address, "GET", "/health", "");
+        health.is_ok_and(|answer| answer.text().contains("true"))
     }
 
     fn wait(&mut self) {
         while !self.process.has_ended() {
-            let health = http::exchange(self.address, "GET", "/health", "");
-            if health.is_ok_and(|answer| answer.text().contains("true")) {
+            if self.is_healthy() {
                 return;
             }
-            std::thread::yield_now();
+            pause();
         }
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         panic!("etcd did not start:\n{log}");
     }
+}
+
+/// Whether the programs are there, or the word that they are absent.
+fn found() -> bool {
+    let there = |program: &str, arg: &str| need::ends_well(program, Command::new(program).arg(arg));
+    need::needed("etcd", there("etcd", "--version") && there("etcdctl", "version"))
 }
 
 impl Engine for Etcd {
@@ -231,6 +289,7 @@ impl Engine for Etcd {
     }
 
     fn process(&mut self) -> &mut Daemon {
+        self.folder.must_be_own();
         &mut self.process
     }
 

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::place;
 use super::port::free;
-use super::process::{Daemon, signal_all, tree};
+use super::process::{Daemon, pause, signal_all, tree, until_ready};
 use crate::need;
 use crate::run::{self, Said};
 use crate::sql::mariadb::{found, install, program, user};
@@ -49,7 +50,7 @@ impl Galera {
             return None;
         }
         let template = template("galera", OWNER_PASSWORD, |data| {
-            let folder = tempfile::tempdir().expect("a temporary folder can be made");
+            let folder = place::folder();
             give_away(folder.path());
             install(&account(), &folder.path().join("data"));
             copy(&folder.path().join("data"), data);
@@ -63,7 +64,7 @@ impl Galera {
         };
         let mut cluster = Galera {
             nodes: (0..NODES).map(node).collect(),
-            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            folder: place::folder(),
         };
         for node in 0..NODES {
             fs::create_dir(cluster.place(node, "")).expect("the folder is ours");
@@ -193,7 +194,7 @@ impl Galera {
     /// Waits until a status variable of a node has this value.
     pub fn wait_for(&self, node: usize, name: &str, value: &str) {
         while self.status(node, name) != value {
-            std::thread::yield_now();
+            pause();
         }
     }
 
@@ -205,12 +206,11 @@ impl Galera {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        need::boots("galera");
         let mut child = command.spawn().expect("mariadbd can be started");
-        while child.try_wait().expect("was started").is_none() {
-            if self.status(node, "wsrep_ready") == "ON" {
-                self.nodes[node].process.started(child);
-                return;
-            }
+        if until_ready(&mut child, || self.status(node, "wsrep_ready") == "ON") {
+            self.nodes[node].process.started(child);
+            return;
         }
         panic!("node {node} did not start:\n{}", self.logs());
     }
@@ -315,11 +315,7 @@ fn account() -> String {
 }
 
 fn rsync_is_there() -> bool {
-    let probe = Command::new("rsync")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
-    probe.is_ok_and(|status| status.success())
+    need::ends_well("rsync", Command::new("rsync").arg("--version"))
 }
 
 impl Drop for Galera {

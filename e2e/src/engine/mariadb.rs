@@ -2,25 +2,37 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
+use super::lent::{self, Folder, Loan};
 use super::port::free;
-use super::process::Daemon;
+use super::process::{Daemon, until_ready};
+use super::{as_new, place};
 use crate::certificates::Certificates;
+use crate::need;
 use crate::run::{self, Said};
-use crate::sql::mariadb::{found, install, program, user};
+use crate::sql::mariadb::{found, install, is_ready, program, user};
 use crate::sql::template::{copy, template};
 use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
+
+/// The database, and the accounts.
+fn accounts() -> String {
+    format!(
+        "CREATE DATABASE ids;
+         CREATE USER mint@'%' IDENTIFIED BY '{OWNER_PASSWORD}';
+         CREATE USER reader@'%' IDENTIFIED BY '{READER_PASSWORD}';
+         GRANT ALL ON ids.* TO mint@'%';
+         GRANT SELECT ON ids.* TO reader@'%';\n"
+    )
+}
 
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
 pub struct Mariadb {
     process: Daemon,
     address: SocketAddr,
-    folder: TempDir,
+    folder: Folder,
     settings: Vec<String>,
 }
 
@@ -42,28 +54,58 @@ impl Mariadb {
         if !found() {
             return None;
         }
+        let mut server = Mariadb::prepare(settings);
+        copy(&Mariadb::template(), &server.data());
+        server.start();
+        Some(server)
+    }
+
+    /// The same as of [`Mariadb::run`], borrowed where that can be: for a test that neither ends nor freezes the server, nor
+    /// leaves its settings changed.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn borrow() -> Option<Mariadb> {
+        if !found() {
+            return None;
+        }
+        let lent = |address, folder| Mariadb {
+            process: Daemon::default(),
+            address,
+            folder,
+            settings: Vec::new(),
+        };
+        let start = |loan: &Loan| {
+            need::boots("mariadb");
+            let (folder, address) = (place::lasting_folder(), free());
+            copy(&Mariadb::template(), &folder.path().join("data"));
+            let server = command(folder.path(), address, &[]);
+            let socket = folder.path().join("s");
+            let kept = loan.keep(&server, "KILL", folder, address, || is_ready(&socket));
+            as_new::note_state(&socket);
+            kept
+        };
+        lent::borrow("mariadb", u32::MAX, lent, Mariadb::is_as_new, start).or_else(Mariadb::run)
+    }
+
+    /// Makes it as new: whether nothing is left of what a test did there.
+    fn is_as_new(&self) -> bool {
+        let socket = self.folder.path().join("s");
+        let said = self.sql("", &(as_new::mariadb(&[]) + &accounts()));
+        said.code == 0 && as_new::has_state_of_first(&socket)
+    }
+
+    /// The data of a new one.
+    fn template() -> PathBuf {
         let key = format!("{OWNER_PASSWORD}{READER_PASSWORD}");
-        let template = template("mariadb-store", &key, |data| {
+        template("mariadb-store", &key, |data| {
             let mut server = Mariadb::prepare(&[]);
             install(&user(), &server.data());
             server.start();
-            server.admin(
-                "",
-                &format!(
-                    "CREATE DATABASE ids;
-                     CREATE USER mint@'%' IDENTIFIED BY '{OWNER_PASSWORD}';
-                     CREATE USER reader@'%' IDENTIFIED BY '{READER_PASSWORD}';
-                     GRANT ALL ON ids.* TO mint@'%';
-                     GRANT SELECT ON ids.* TO reader@'%';"
-                ),
-            );
+            server.admin("", &accounts());
             server.stop();
             copy(&server.data(), data);
-        });
-        let mut server = Mariadb::prepare(settings);
-        copy(&template, &server.data());
-        server.start();
-        Some(server)
+        })
     }
 
     /// One that speaks TLS to who wants it.
@@ -141,7 +183,7 @@ impl Mariadb {
         Mariadb {
             process: Daemon::default(),
             address: free(),
-            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            folder: Folder::own(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }
     }
@@ -161,43 +203,22 @@ impl Engine for Mariadb {
     }
 
     fn process(&mut self) -> &mut Daemon {
+        self.folder.must_be_own();
         &mut self.process
     }
 
     fn start(&mut self) {
-        let file = |name: &str| self.folder.path().join(name).display().to_string();
-        let mut command = program("mariadbd", self.folder.path());
-        command
-            .args([
-                "--no-defaults",
-                &user(),
-                "--bind-address=127.0.0.1",
-                "--skip-name-resolve",
-            ])
-            .args([
-                "--innodb-buffer-pool-size=64M",
-                "--innodb-log-file-size=64M",
-                "--default-time-zone=+00:00",
-            ])
-            .args(&self.settings)
-            .arg(format!("--port={}", self.address.port()))
-            .arg(format!("--datadir={}", file("data")))
-            .arg(format!("--socket={}", file("s")))
-            .arg(format!("--pid-file={}", file("pid")))
-            .arg(format!("--log-error={}", file("log.err")));
-        let child = command
+        self.folder.must_be_own();
+        need::boots("mariadb");
+        let child = command(self.folder.path(), self.address, &self.settings)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
         let mut child = child.expect("mariadbd can be started");
-        while child.try_wait().expect("was started").is_none() {
-            let mut ping = self.client("mariadb-admin");
-            ping.args(["--connect-timeout=2", "ping"]);
-            if run::with_input(ping, b"").code == 0 {
-                self.process.started(child);
-                return;
-            }
+        if until_ready(&mut child, || is_ready(&self.folder.path().join("s"))) {
+            self.process.started(child);
+            return;
         }
         panic!("mariadbd did not start:\n{}", self.log());
     }
@@ -217,6 +238,31 @@ impl Engine for Mariadb {
     fn set_cluster_id(&mut self, id: u128) {
         self.admin("ids", &format!("UPDATE mint_meta SET cluster_id = '{id:032x}'"));
     }
+}
+
+/// The server with its settings.
+fn command(folder: &Path, address: SocketAddr, settings: &[String]) -> Command {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let mut command = program("mariadbd", folder);
+    command
+        .args([
+            "--no-defaults",
+            &user(),
+            "--bind-address=127.0.0.1",
+            "--skip-name-resolve",
+        ])
+        .args([
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-log-file-size=64M",
+            "--default-time-zone=+00:00",
+        ])
+        .args(settings)
+        .arg(format!("--port={}", address.port()))
+        .arg(format!("--datadir={}", file("data")))
+        .arg(format!("--socket={}", file("s")))
+        .arg(format!("--pid-file={}", file("pid")))
+        .arg(format!("--log-error={}", file("log.err")));
+    command
 }
 
 impl Drop for Mariadb {

@@ -1,9 +1,12 @@
 //! Private servers that the store suite may do anything to, one file per kind.
 
+pub(crate) mod as_new;
 pub mod etcd;
 pub mod galera;
+pub mod lent;
 pub mod mariadb;
 pub mod pgbouncer;
+pub mod place;
 pub mod port;
 pub mod postgres;
 pub mod process;

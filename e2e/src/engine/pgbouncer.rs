@@ -27,11 +27,7 @@ impl Pgbouncer {
     /// # Panics
     /// When it is there and does not start.
     pub fn before(server: SocketAddr, mode: &str) -> Option<Pgbouncer> {
-        let there = Command::new("pgbouncer")
-            .arg("--version")
-            .stdout(Stdio::null())
-            .status();
-        if !need::needed("pgbouncer", there.is_ok_and(|status| status.success())) {
+        if !need::program("pgbouncer") {
             return None;
         }
         let (folder, address) = (open_folder(), free());
@@ -53,6 +49,7 @@ impl Pgbouncer {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        need::boots("pgbouncer");
         let mut child = command.spawn().expect("pgbouncer can be started");
         while TcpStream::connect(address).is_err() {
             assert!(

@@ -1,31 +1,28 @@
 //! Ports for servers that cannot choose one themselves.
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::sync::{Mutex, PoisonError};
 
 use socket2::SockRef;
 
-/// What was given out: a server that is about to start, or was killed, has its port to itself.
-static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+use crate::reserve::reserve;
 
 /// A free loopback port below those that the kernel gives to clients. From among those, a client that asks whether
 /// the server is there already may be given the server's own port, talk to itself, and keep the server from it.
+///
+/// No process is given it while this one lives: a server that is about to start, or was killed, has it to itself.
 ///
 /// # Panics
 /// When every port is taken.
 pub fn free() -> SocketAddr {
     let any = RandomState::new();
     let (lowest, below) = (15_000u64, 32_000u64);
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     for n in 0..100_000u32 {
         let port = (lowest + any.hash_one(n) % (below - lowest)) as u16;
-        if given.contains(&port) {
+        if !reserve("port", port.into()) {
             continue;
         }
         if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
-            given.insert(port);
             let address = listener.local_addr().expect("a bound socket has an address");
             close(listener);
             return address;

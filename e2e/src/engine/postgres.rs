@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
+use super::lent::{self, Folder, Loan};
 use super::port::free;
-use super::process::{Daemon, freeze_tree, signal_all, signal_tree};
+use super::process::{Daemon, freeze_tree, pause, signal_all, signal_tree, until_ready};
+use super::{as_new, place};
 use crate::certificates::Certificates;
+use crate::need;
 use crate::run::{self, Said};
-use crate::sql::pack::open_folder;
-use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, make_data_folder};
+use crate::sql::postgres::{as_owner, found, initdb, is_ready, is_root, make_data_folder};
 use crate::sql::template::{copy, template};
 use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 
@@ -30,13 +30,26 @@ pub const LOG_IS_LEFT: [&str; 4] = [
     "autovacuum=off",
 ];
 
+/// The accounts, and the database.
+fn accounts() -> String {
+    format!(
+        "CREATE ROLE mint LOGIN PASSWORD '{OWNER_PASSWORD}';
+         CREATE ROLE reader LOGIN PASSWORD '{READER_PASSWORD}';
+         CREATE DATABASE ids OWNER mint;\n"
+    )
+}
+
+/// What they may do in the database.
+const RIGHTS: &str = "GRANT ALL ON SCHEMA public TO mint;
+    ALTER DEFAULT PRIVILEGES FOR ROLE mint GRANT SELECT ON TABLES TO reader;\n";
+
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
 pub struct Postgres {
     process: Daemon,
     bin: PathBuf,
     address: SocketAddr,
-    folder: TempDir,
+    folder: Folder,
     settings: Vec<String>,
 }
 
@@ -68,35 +81,61 @@ impl Postgres {
         })
     }
 
+    /// The same as of [`Postgres::run`], borrowed where that can be: for a test that neither ends nor freezes the server, nor
+    /// changes its settings.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn borrow() -> Option<Postgres> {
+        let bin = found()?;
+        let lent = |address, folder| Postgres {
+            process: Daemon::default(),
+            bin: bin.clone(),
+            address,
+            folder,
+            settings: Vec::new(),
+        };
+        let start = |loan: &Loan| {
+            need::boots("postgres");
+            let (folder, address) = (place::lasting_folder(), free());
+            let data = folder.path().join("data");
+            copy(&Postgres::template(&bin), &data);
+            let server = command(&bin, &data, address, &[]);
+            loan.keep(&server, "INT", folder, address, || is_ready(&bin, address))
+        };
+        lent::borrow("postgres", u32::MAX, lent, Postgres::is_as_new, start).or_else(Postgres::run)
+    }
+
+    /// Makes it as new: whether nothing is left of what a test did there.
+    fn is_as_new(&self) -> bool {
+        let sql = [as_new::POSTGRES, &accounts(), "\\connect ids\n", RIGHTS];
+        let said = self.psql("postgres", &sql.concat());
+        said.code == 0 && said.out.is_empty()
+    }
+
     fn prepared(settings: &[&str], furnish: impl Fn(&Path)) -> Option<Postgres> {
         let bin = found()?;
-        let key = format!("{}\n{HBA}{OWNER_PASSWORD}{READER_PASSWORD}", bin.display());
-        let template = template("postgres-store", &key, |data| {
-            let mut server = Postgres::prepare(bin.clone(), &[]);
-            initdb(&server.bin, &server.data());
-            server.start();
-            server.admin(
-                "postgres",
-                &format!(
-                    "CREATE ROLE mint LOGIN PASSWORD '{OWNER_PASSWORD}';
-                     CREATE ROLE reader LOGIN PASSWORD '{READER_PASSWORD}';
-                     CREATE DATABASE ids OWNER mint;"
-                ),
-            );
-            server.admin(
-                "ids",
-                "GRANT ALL ON SCHEMA public TO mint;
-                 ALTER DEFAULT PRIVILEGES FOR ROLE mint GRANT SELECT ON TABLES TO reader;",
-            );
-            server.stop();
-            fs::write(server.data().join("pg_hba.conf"), HBA).expect("the folder is ours");
-            copy(&server.data(), data);
-        });
+        let template = Postgres::template(&bin);
         let mut server = Postgres::prepare(bin, settings);
         copy(&template, &server.data());
         furnish(&server.data());
         server.start();
         Some(server)
+    }
+
+    /// The data of a new one.
+    fn template(bin: &Path) -> PathBuf {
+        let key = format!("{}\n{HBA}{OWNER_PASSWORD}{READER_PASSWORD}", bin.display());
+        template("postgres-store", &key, |data| {
+            let mut server = Postgres::prepare(bin.into(), &[]);
+            initdb(&server.bin, &server.data());
+            server.start();
+            server.admin("postgres", &accounts());
+            server.admin("ids", RIGHTS);
+            server.stop();
+            fs::write(server.data().join("pg_hba.conf"), HBA).expect("the folder is ours");
+            copy(&server.data(), data);
+        })
     }
 
     /// A standby that streams from this server, asynchronously unless this server's settings name it.
@@ -167,6 +206,7 @@ impl Postgres {
     /// # Panics
     /// When it runs, or cannot be done.
     pub fn reset_wal(&self) {
+        self.folder.must_be_own();
         assert!(self.process.pid().is_none(), "only while it is down");
         let mut command = as_owner(&self.bin.join("pg_resetwal"));
         command.args(["-f", "-D"]).arg(self.data());
@@ -175,6 +215,7 @@ impl Postgres {
 
     /// Ends it with SIGQUIT, as `pg_ctl stop -m immediate` does: nothing is written any more, and nobody is awaited.
     pub fn abort(&self) {
+        self.folder.must_be_own();
         self.process.signal("QUIT");
     }
 
@@ -211,7 +252,7 @@ impl Postgres {
             process: Daemon::default(),
             bin,
             address: free(),
-            folder: open_folder(),
+            folder: Folder::own(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }
     }
@@ -231,23 +272,25 @@ impl Engine for Postgres {
     }
 
     fn process(&mut self) -> &mut Daemon {
+        self.folder.must_be_own();
         &mut self.process
     }
 
     fn stop(&mut self) {
         // A fast shutdown: sessions are ended, everything is written.
-        self.process.signal("INT");
+        self.process().signal("INT");
         self.process.wait();
     }
 
     fn kill(&mut self) {
+        self.folder.must_be_own();
         if let Some(pid) = self.process.pid() {
             let all = freeze_tree(pid);
             signal_all(&all, "KILL");
             self.process.wait();
             // Its children hold the shared memory that a new server wants; they are not ours to wait for.
             while all.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
-                std::thread::yield_now();
+                pause();
             }
             // It names a process, and by the next start another program's may have that number.
             let _ = fs::remove_file(self.data().join("postmaster.pid"));
@@ -255,38 +298,21 @@ impl Engine for Postgres {
     }
 
     fn start(&mut self) {
-        let port = self.address.port().to_string();
+        self.folder.must_be_own();
+        need::boots("postgres");
         let log = fs::File::options()
             .create(true)
             .append(true)
             .open(self.folder.path().join("log"));
-        let mut command = as_owner(&self.bin.join("postgres"));
-        command.arg("-D").arg(self.data()).args(["-p", &port]);
-        for setting in [
-            "listen_addresses=127.0.0.1",
-            "unix_socket_directories=",
-            "max_connections=40",
-            "shared_buffers=32MB",
-            "timezone=UTC",
-        ] {
-            command.args(["-c", setting]);
-        }
-        for setting in &self.settings {
-            command.args(["-c", setting]);
-        }
-        let mut child = command
+        let mut child = command(&self.bin, &self.data(), self.address, &self.settings)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log.expect("the folder is ours"))
             .spawn()
             .expect("setpriv can be started");
-        while child.try_wait().expect("was started").is_none() {
-            let mut ready = Command::new(self.bin.join("pg_isready"));
-            ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
-            if answers(&mut ready) {
-                self.process.started(child);
-                return;
-            }
+        if until_ready(&mut child, || is_ready(&self.bin, self.address)) {
+            self.process.started_to_end_by("INT", child);
+            return;
         }
         panic!("postgres did not start:\n{}", self.log());
     }
@@ -316,7 +342,29 @@ impl Engine for Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        self.thaw();
-        self.stop();
+        if self.process.pid().is_some() {
+            self.thaw();
+            self.stop();
+        }
     }
+}
+
+/// The server with its settings.
+fn command(bin: &Path, data: &Path, address: SocketAddr, settings: &[String]) -> Command {
+    let mut command = as_owner(&bin.join("postgres"));
+    command.arg("-D").arg(data);
+    command.args(["-p", &address.port().to_string()]);
+    for setting in [
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "max_connections=40",
+        "shared_buffers=32MB",
+        "timezone=UTC",
+    ] {
+        command.args(["-c", setting]);
+    }
+    for setting in settings {
+        command.args(["-c", setting]);
+    }
+    command
 }

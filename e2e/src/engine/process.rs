@@ -2,6 +2,10 @@
 
 use std::fs;
 use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use crate::guard::ends_with_us;
 
 /// The process of a server that is started and ended again and again; killed when dropped.
 #[derive(Debug, Default)]
@@ -12,6 +16,12 @@ pub struct Daemon {
 impl Daemon {
     /// Takes over what was just started.
     pub fn started(&mut self, child: Child) {
+        self.started_to_end_by("KILL", child);
+    }
+
+    /// The same of one that is to be sent another signal where the test is killed.
+    pub fn started_to_end_by(&mut self, signal: &str, child: Child) {
+        ends_with_us(&child, signal);
         self.child = Some(child);
     }
 
@@ -71,6 +81,25 @@ impl Drop for Daemon {
     }
 }
 
+/// Waits until a server that was just started is ready: whether it is, and has not ended instead.
+///
+/// # Panics
+/// When the system does not know it.
+pub fn until_ready(child: &mut Child, mut is_ready: impl FnMut() -> bool) -> bool {
+    while child.try_wait().expect("was started").is_none() {
+        if is_ready() {
+            return true;
+        }
+        pause();
+    }
+    false
+}
+
+/// A moment. Whoever asks again and again without one takes the processor from the server that is to become ready.
+pub fn pause() {
+    thread::sleep(Duration::from_millis(5));
+}
+
 /// A process and all its descendants, itself first.
 pub fn tree(root: u32) -> Vec<u32> {
     let mut parents = Vec::new();
@@ -121,7 +150,7 @@ pub fn freeze_tree(root: u32) -> Vec<u32> {
     loop {
         signal_all(&all, "STOP");
         while !all.iter().all(|pid| stands_still(*pid)) {
-            std::thread::yield_now();
+            pause();
         }
         let now = tree(root);
         if now.iter().all(|pid| all.contains(pid)) {

@@ -8,11 +8,12 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::place;
 use super::port::free;
-use super::process::{Daemon, signal_all};
+use super::process::{Daemon, pause, signal_all, until_ready};
+use crate::guard::ends_with_us;
 use crate::need;
-use crate::redis::cli;
-use crate::resp::Resp;
+use crate::redis::{answers, cli};
 use crate::store_suite::{Engine, OWNER_PASSWORD};
 
 /// SHA-256 of [`READER_PASSWORD`](crate::store_suite::READER_PASSWORD): a file of accounts knows no blanks.
@@ -48,7 +49,7 @@ impl Redis {
         let mut server = Redis {
             process: Daemon::default(),
             address: free(),
-            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            folder: place::folder(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         };
         server.start();
@@ -65,7 +66,7 @@ impl Redis {
         settings.extend(["--replicaof", "127.0.0.1", &port]);
         let replica = Redis::with_settings(&settings).expect("this one is there");
         while !replica.info("master_link_status").contains("up") {
-            std::thread::yield_now();
+            pause();
         }
         replica
     }
@@ -85,6 +86,7 @@ impl Redis {
             .stderr(Stdio::piped())
             .spawn()
             .expect("strace can be started");
+        ends_with_us(&child, "KILL");
         let mut said = BufReader::new(child.stderr.take().expect("was piped"));
         let mut line = String::new();
         while !line.contains("attached") {
@@ -184,6 +186,7 @@ impl Engine for Redis {
         let log = self.folder.path().join("log");
         // Another process may have the port for a moment after a kill: then try again.
         for _ in 0..200 {
+            need::boots("redis");
             let mut child = Command::new("redis-server")
                 .args(["--port", &self.address.port().to_string(), "--bind", "127.0.0.1"])
                 .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always"])
@@ -205,13 +208,9 @@ impl Engine for Redis {
                 .stderr(Stdio::null())
                 .spawn()
                 .expect("redis-server can be started");
-            while child.try_wait().expect("was started").is_none() {
-                let pong = Resp::connect(self.address).and_then(|mut c| c.ask(&["PING"]));
-                if pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG")) {
-                    self.process.started(child);
-                    return;
-                }
-                std::thread::yield_now();
+            if until_ready(&mut child, || answers(self.address)) {
+                self.process.started(child);
+                return;
             }
             let said = fs::read_to_string(&log).unwrap_or_default();
             assert!(

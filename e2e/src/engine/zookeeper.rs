@@ -1,18 +1,21 @@
 //! A private ZooKeeper for the store suite: one server, or several.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use zookeeper_client::{Acl, AuthId, Client, Error, Permission};
 
+use super::lent::{self, Folder, Loan};
+use super::place;
 use super::port::free;
-use super::process::Daemon;
+use super::process::{Daemon, pause};
 use crate::certificates::Certificates;
+use crate::in_run;
 use crate::need;
 use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD_ENCODED};
 
@@ -33,8 +36,29 @@ pub struct ZooKeeper {
     ensemble: String,
     /// Where it speaks TLS, if it does, and the lines that make it do so.
     secure: Option<(SocketAddr, String)>,
-    folder: TempDir,
+    folder: Folder,
     jars: PathBuf,
+    _slot: Option<Arc<File>>,
+}
+
+/// How many tests of a run have a ZooKeeper of their own at a time, and how many have borrowed one: a Java that starts
+/// keeps a processor busy.
+const AT_ONCE: u32 = 2;
+
+/// One of the run's places for such a test; this process takes one and has it until the last of its servers goes.
+fn slot() -> Option<Arc<File>> {
+    static OURS: Mutex<Weak<File>> = Mutex::new(Weak::new());
+    let run = in_run::folder()?;
+    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(slot) = ours.upgrade() {
+        return Some(slot);
+    }
+    let file = |number: u32| run.join(format!("slot-jvm-{number}"));
+    let free = (0..AT_ONCE).find_map(|number| in_run::try_lock(&file(number)));
+    let taken = || in_run::lock(&file(std::process::id() % AT_ONCE));
+    let slot = Arc::new(free.unwrap_or_else(taken));
+    *ours = Arc::downgrade(&slot);
+    Some(slot)
 }
 
 impl ZooKeeper {
@@ -44,6 +68,48 @@ impl ZooKeeper {
     /// When the program is there but does not work.
     pub fn run() -> Option<ZooKeeper> {
         Some(ZooKeeper::ensemble(1)?.remove(0))
+    }
+
+    /// The same, borrowed where that can be: for a test that neither ends nor freezes the server, and borrows no other.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn borrow() -> Option<ZooKeeper> {
+        let jars = found()?;
+        let lent = |address, folder| ZooKeeper {
+            process: Daemon::default(),
+            number: 1,
+            address,
+            ensemble: String::new(),
+            secure: None,
+            folder,
+            jars: jars.clone(),
+            _slot: None,
+        };
+        let start = |loan: &Loan| {
+            need::boots("zookeeper");
+            let (folder, address) = (place::lasting_folder(), free());
+            write_settings(folder.path(), 1, address, "");
+            let server = command(&jars, folder.path());
+            loan.keep(&server, "KILL", folder, address, || serves(address))
+        };
+        lent::borrow("zookeeper", AT_ONCE, lent, ZooKeeper::is_as_new, start).or_else(ZooKeeper::run)
+    }
+
+    /// Makes it as new: whether nothing is left of what a test did there.
+    fn is_as_new(&self) -> bool {
+        serves(self.address)
+            && self
+                .try_admin(async |client| {
+                    for name in client.list_children("/").await? {
+                        // Its own.
+                        if name != "zookeeper" {
+                            remove_all(client, &format!("/{name}")).await?;
+                        }
+                    }
+                    Ok(())
+                })
+                .is_ok()
     }
 
     /// Starts an ensemble; `None`, said in words, where ZooKeeper or Java is absent.
@@ -83,15 +149,7 @@ impl ZooKeeper {
     }
 
     fn prepare(servers: usize) -> Option<Vec<ZooKeeper>> {
-        let java = Command::new("java")
-            .arg("-version")
-            .stderr(Stdio::null())
-            .status();
-        let jars = Path::new("/usr/share/java");
-        let there = java.is_ok_and(|status| status.success()) && jars.join("zookeeper.jar").is_file();
-        if !need::needed("zookeeper", there) {
-            return None;
-        }
+        let (jars, slot) = (found()?, slot());
         let line = |n: usize| format!("server.{n}=127.0.0.1:{}:{}\n", free().port(), free().port());
         let lines: String = (1..=servers).map(line).collect();
         let all = (1..=servers).map(|number| ZooKeeper {
@@ -100,8 +158,9 @@ impl ZooKeeper {
             address: free(),
             ensemble: if servers > 1 { lines.clone() } else { String::new() },
             secure: None,
-            folder: tempfile::tempdir().expect("a temporary folder can be made"),
-            jars: jars.to_path_buf(),
+            folder: Folder::own(),
+            jars: jars.clone(),
+            _slot: slot.clone(),
         });
         Some(all.collect())
     }
@@ -116,14 +175,7 @@ impl ZooKeeper {
 
     /// What a four-letter command answers; empty if nobody does.
     pub fn four_letters(&self, word: &str) -> String {
-        let mut said = String::new();
-        if let Ok(mut stream) = TcpStream::connect(self.address) {
-            // A server that is just starting may take the connection and never look at it.
-            stream.set_read_timeout(Some(Duration::from_millis(500))).ok();
-            stream.write_all(word.as_bytes()).ok();
-            stream.read_to_string(&mut said).ok();
-        }
-        said
+        four_letters(self.address, word)
     }
 
     /// Does something as user `mint`.
@@ -132,6 +184,11 @@ impl ZooKeeper {
     /// When the server does not answer, or refuses it.
     #[track_caller]
     pub fn admin<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, Error>) -> T {
+        self.try_admin(work).expect("the owner may")
+    }
+
+    #[track_caller]
+    fn try_admin<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, Error>) -> Result<T, Error> {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build();
         tokio.expect("a runtime can be had").block_on(async {
             let digest = format!("mint:{OWNER_PASSWORD}");
@@ -140,8 +197,7 @@ impl ZooKeeper {
                 .with_session_timeout(Duration::from_secs(20))
                 .with_auth("digest", digest.as_bytes());
             let client = connector.connect(&self.address.to_string()).await;
-            let client = client.expect("the server answers");
-            work(&client).await.expect("the owner may")
+            work(&client.expect("the server answers")).await
         })
     }
 
@@ -151,25 +207,14 @@ impl ZooKeeper {
     }
 
     fn launch(&mut self) {
-        let folder = self.folder.path();
-        fs::write(folder.join("myid"), self.number.to_string()).expect("the folder is ours");
-        let config = format!(
-            "tickTime=1000\ninitLimit=30\nsyncLimit=10\nmaxClientCnxns=0\ndataDir={}\nclientPort={}\n\
-             clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{}{}",
-            folder.display(),
-            self.address.port(),
-            self.ensemble,
-            self.secure.as_ref().map_or("", |(_, lines)| lines)
-        );
-        let file = folder.join("zoo.cfg");
-        fs::write(&file, config).expect("the folder is ours");
-        let log = fs::File::create(folder.join("log")).expect("the folder is ours");
-        let child = Command::new("java")
-            .args(["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
-            .args(["-Dzookeeper.preAllocSize=1024", "-cp"])
-            .arg(format!("{0}/zookeeper.jar:{0}/*", self.jars.display()))
-            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
-            .arg(&file)
+        self.folder.must_be_own();
+        need::boots("zookeeper");
+        let secure = self.secure.as_ref().map_or("", |(_, lines)| lines);
+        let more = format!("{}{secure}", self.ensemble);
+        write_settings(self.folder.path(), self.number, self.address, &more);
+        let log = File::create(self.folder.path().join("log")).expect("the folder is ours");
+        let mut server = command(&self.jars, self.folder.path());
+        let child = server
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -179,13 +224,10 @@ impl ZooKeeper {
 
     fn wait(&mut self) {
         while !self.process.has_ended() {
-            // A server without a majority says imok, too, but not that it serves.
-            if self.four_letters("srvr").contains("Mode:")
-                && self.secure.as_ref().is_none_or(|(at, _)| awaits(*at))
-            {
+            if serves(self.address) && self.secure.as_ref().is_none_or(|(at, _)| awaits(*at)) {
                 return;
             }
-            std::thread::yield_now();
+            pause();
         }
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         panic!("ZooKeeper did not start:\n{log}");
@@ -198,6 +240,53 @@ impl ZooKeeper {
             client.set_data("/mint_meta", meta.as_bytes(), None).await
         });
     }
+}
+
+/// Where the programs are, or the word that they are absent.
+fn found() -> Option<PathBuf> {
+    let jars = PathBuf::from("/usr/share/java");
+    let java = need::ends_well("java", Command::new("java").arg("-version"));
+    let there = java && jars.join("zookeeper.jar").is_file();
+    need::needed("zookeeper", there).then_some(jars)
+}
+
+fn write_settings(folder: &Path, number: usize, address: SocketAddr, more: &str) {
+    fs::write(folder.join("myid"), number.to_string()).expect("the folder is ours");
+    let settings = format!(
+        "tickTime=1000\ninitLimit=30\nsyncLimit=10\nmaxClientCnxns=0\ndataDir={}\nclientPort={}\n\
+         clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{more}",
+        folder.display(),
+        address.port()
+    );
+    fs::write(folder.join("zoo.cfg"), settings).expect("the folder is ours");
+}
+
+/// The server with the settings in its folder.
+fn command(jars: &Path, folder: &Path) -> Command {
+    let mut command = Command::new("java");
+    command
+        .args(["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+        .args(["-Dzookeeper.preAllocSize=1024", "-cp"])
+        .arg(format!("{0}/zookeeper.jar:{0}/*", jars.display()))
+        .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+        .arg(folder.join("zoo.cfg"));
+    command
+}
+
+/// Whether a server is there with its majority: without one it says imok, too, but not that it serves.
+fn serves(address: SocketAddr) -> bool {
+    four_letters(address, "srvr").contains("Mode:")
+}
+
+fn four_letters(address: SocketAddr, word: &str) -> String {
+    let mut said = String::new();
+    if let Ok(mut stream) = TcpStream::connect(address) {
+        // A server that is just starting may take the connection and never look at it.
+        stream.set_read_timeout(Some(Duration::from_millis(500))).ok();
+        stream.write_all(word.as_bytes()).ok();
+        stream.read_to_string(&mut said).ok();
+    }
+    said
 }
 
 /// Whether somebody takes a connection there and waits for what is said first. The port for TLS is opened after the other
@@ -246,6 +335,7 @@ impl Engine for ZooKeeper {
     }
 
     fn process(&mut self) -> &mut Daemon {
+        self.folder.must_be_own();
         &mut self.process
     }
 

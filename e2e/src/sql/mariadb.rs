@@ -1,25 +1,43 @@
 //! A private MariaDB, driven by the stock mariadb client.
 
 use std::fs;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-use tempfile::TempDir;
 
 use super::pack;
 use super::template::{copy, template};
+use crate::engine::lent::{self, Folder, Loan};
+use crate::engine::process::until_ready;
+use crate::engine::{as_new, place};
+use crate::guard::ends_with_us;
 use crate::need;
 use crate::run::{self, Said};
 
-/// A running server in a folder of its own, ended and removed with the test.
+/// A running server, ended and removed with the test or the run.
 #[derive(Debug)]
 pub struct Mariadb {
-    child: Child,
-    folder: TempDir,
+    /// None of one that was lent to this test.
+    child: Option<Child>,
+    folder: Folder,
 }
 
+/// Removes from database `ids` what is not the pack's, and what that has written.
+const ONLY_THE_PACK: &str = "
+DELIMITER //
+BEGIN NOT ATOMIC
+    FOR one IN (SELECT table_name AS name, REPLACE(table_type, 'BASE ', '') AS kind FROM information_schema.tables
+                WHERE table_schema = 'ids' AND table_name NOT LIKE 'mintage\\_%') DO
+        EXECUTE IMMEDIATE CONCAT('DROP ', one.kind, ' ids.`', REPLACE(one.name, '`', '``'), '`');
+    END FOR;
+END//
+DELIMITER ;
+TRUNCATE ids.mintage_snowflake_state;
+";
+
 impl Mariadb {
-    /// Starts one with the pack in database `ids`; `None`, said in words, where MariaDB is absent.
+    /// One with the pack in database `ids`, borrowed where that can be; `None`, said in words, where MariaDB is absent.
     ///
     /// # Panics
     /// When the programs are there but do not work, or when the pack cannot be installed.
@@ -27,66 +45,53 @@ impl Mariadb {
         if !found() {
             return None;
         }
-        let script = pack::Script::of("mariadb");
-        let pack = fs::read_to_string(script.path()).expect("the script is ours");
-        let template = template("mariadb", &pack, |data| {
-            let mut server = Mariadb::launch(None);
-            server.sql("", "CREATE DATABASE ids").ok();
-            server.file("ids", &script.path()).ok();
-            let mut stop = server.client("mariadb-admin");
-            stop.arg("shutdown");
-            run::with_input(stop, b"").ok();
-            server.child.wait().expect("was started");
-            copy(&server.folder.path().join("data"), data);
-        });
-        Some(Mariadb::launch(Some(&template)))
+        let lent = |_, folder| Mariadb { child: None, folder };
+        let is_as_new = |server: &Mariadb| {
+            let said = server.sql("ids", &(as_new::mariadb(&["ids"]) + ONLY_THE_PACK));
+            said.code == 0 && as_new::has_state_of_first(&server.socket())
+        };
+        let start = |loan: &Loan| {
+            need::boots("mariadb");
+            let folder = place::lasting_folder();
+            copy(&with_pack(), &folder.path().join("data"));
+            let (socket, server) = (folder.path().join("s"), command(folder.path()));
+            let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+            let kept = loan.keep(&server, "KILL", folder, nowhere, || is_ready(&socket));
+            as_new::note_state(&socket);
+            kept
+        };
+        let borrowed = lent::borrow("mariadb with the pack", u32::MAX, lent, is_as_new, start);
+        Some(borrowed.unwrap_or_else(|| Mariadb::launch(Some(&with_pack()))))
     }
 
     fn launch(template: Option<&Path>) -> Mariadb {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = place::folder();
         let data = folder.path().join("data");
-        let user = user();
         match template {
             Some(template) => copy(template, &data),
-            None => install(&user, &data),
+            None => install(&user(), &data),
         }
-        let child = program("mariadbd", folder.path())
-            .args([
-                "--no-defaults",
-                &user,
-                "--skip-networking",
-                "--innodb-flush-log-at-trx-commit=0",
-                "--innodb-log-file-size=64M",
-            ])
-            .args([
-                "--innodb-buffer-pool-size=256M",
-                "--default-time-zone=+00:00",
-                "--log-bin-trust-function-creators=0",
-            ])
-            .arg(format!("--datadir={}", data.display()))
-            .arg(format!("--socket={}", folder.path().join("s").display()))
-            .arg(format!("--pid-file={}", folder.path().join("pid").display()))
-            .arg(format!("--log-error={}", folder.path().join("log").display()))
+        need::boots("mariadb");
+        let child = command(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let mut server = Mariadb {
-            child: child.expect("mariadbd can be started"),
-            folder,
-        };
-        while server.child.try_wait().expect("was started").is_none() {
-            let mut ping = Command::new("mariadb-admin");
-            ping.args(["--no-defaults", "--connect-timeout=1"])
-                .arg("-S")
-                .arg(server.folder.path().join("s"))
-                .arg("ping");
-            if run::with_input(ping, b"").code == 0 {
-                return server;
-            }
+        let mut child = child.expect("mariadbd can be started");
+        ends_with_us(&child, "KILL");
+        let socket = folder.path().join("s");
+        if until_ready(&mut child, || is_ready(&socket)) {
+            return Mariadb {
+                child: Some(child),
+                folder: Folder::Own(folder),
+            };
         }
-        let log = fs::read_to_string(server.folder.path().join("log")).unwrap_or_default();
+        let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
         panic!("mariadbd did not start:\n{log}");
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("s")
     }
 
     /// One of the client programs, told where the server is.
@@ -95,7 +100,7 @@ impl Mariadb {
         command
             .arg("--no-defaults")
             .arg("-S")
-            .arg(self.folder.path().join("s"))
+            .arg(self.socket())
             .args(["-u", "root"]);
         command
     }
@@ -145,23 +150,70 @@ impl Mariadb {
 
 impl Drop for Mariadb {
     fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        if let Some(child) = &mut self.child {
+            child.kill().ok();
+            child.wait().ok();
+        }
     }
+}
+
+/// A data folder with the pack in database `ids`.
+fn with_pack() -> PathBuf {
+    let script = pack::Script::of("mariadb");
+    let pack = fs::read_to_string(script.path()).expect("the script is ours");
+    template("mariadb", &pack, |data| {
+        let mut server = Mariadb::launch(None);
+        server.sql("", "CREATE DATABASE ids").ok();
+        server.file("ids", &script.path()).ok();
+        let mut stop = server.client("mariadb-admin");
+        stop.arg("shutdown");
+        run::with_input(stop, b"").ok();
+        let ended = server.child.as_mut().map(Child::wait);
+        ended.expect("it is this test's own").expect("was started");
+        copy(&server.folder.path().join("data"), data);
+    })
+}
+
+/// The server with what these tests need, which is not durability.
+fn command(folder: &Path) -> Command {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let mut command = program("mariadbd", folder);
+    command
+        .args([
+            "--no-defaults",
+            &user(),
+            "--skip-networking",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-log-file-size=64M",
+        ])
+        .args([
+            "--innodb-buffer-pool-size=256M",
+            "--default-time-zone=+00:00",
+            "--log-bin-trust-function-creators=0",
+        ])
+        .arg(format!("--datadir={}", file("data")))
+        .arg(format!("--socket={}", file("s")))
+        .arg(format!("--pid-file={}", file("pid")))
+        .arg(format!("--log-error={}", file("log")));
+    command
 }
 
 /// Whether the programs are there, or the word that they are absent.
 pub(crate) fn found() -> bool {
-    let there = ["mariadb", "mariadbd", "mariadb-install-db", "mariadb-admin"];
-    let there = there.iter().all(|program| {
-        let probe = Command::new(program)
-            .arg("--help")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        probe.is_ok()
-    });
+    // The one that installs has no option that ends well.
+    let probe = "mariadb --help && mariadbd --help && mariadb-admin --help && command -v mariadb-install-db";
+    let there = need::ends_well("mariadb", Command::new("sh").args(["-c", probe]));
     need::needed("mariadb", there)
+}
+
+/// Whether a server answers at its socket.
+pub(crate) fn is_ready(socket: &Path) -> bool {
+    let mut ping = Command::new("mariadb-admin");
+    ping.args(["--no-defaults", "--connect-timeout=2", "-S"])
+        .arg(socket)
+        .arg("ping");
+    // Before it listens there is nothing to start a program for.
+    UnixStream::connect(socket).is_ok() && run::with_input(ping, b"").code == 0
 }
 
 /// The server runs as whoever runs the test.

@@ -1,7 +1,7 @@
 //! A private PostgreSQL, driven by the stock psql.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,56 +11,82 @@ use tempfile::TempDir;
 use super::pack::{self, open_folder};
 use super::template::{copy, template};
 use crate::binary;
-use crate::engine::port;
+use crate::engine::lent::{self, Folder, Loan};
+use crate::engine::process::{signal_all, until_ready};
+use crate::engine::{as_new, place, port};
+use crate::guard::ends_with_us;
 use crate::need;
 use crate::run::{self, Said};
 
 /// A running server in a folder of its own, ended and removed with the test.
 #[derive(Debug)]
 pub struct Postgres {
-    child: Child,
+    /// None of one that was lent to this test.
+    child: Option<Child>,
     bin: PathBuf,
     /// Where it listens.
     pub address: SocketAddr,
-    folder: TempDir,
+    folder: Folder,
 }
 
+/// The database that the pack's databases are copies of, beside the data of a server with the pack.
+const PACK: &str = "pack";
+
 impl Postgres {
-    /// Starts one with the pack installed in database `postgres`; `None`, said in words, where PostgreSQL is absent.
+    /// One with the pack installed in database `postgres`, borrowed where that can be; `None`, said in words, where
+    /// PostgreSQL is absent.
     ///
     /// # Panics
     /// When the programs are there but do not work, or when the pack cannot be installed.
     pub fn with_pack() -> Option<Postgres> {
         let bin = found()?;
-        let template = with_pack(&bin);
-        Some(Postgres::launch(
-            bin.clone(),
-            bin.join("postgres"),
-            Some(&template),
-            &[],
-        ))
+        let start = || Postgres::launch(bin.clone(), bin.join("postgres"), &with_pack(&bin), &[]);
+        let borrowed = Postgres::borrow(&bin, "postgres with the pack", PACK, &with_pack);
+        Some(borrowed.unwrap_or_else(start))
     }
 
-    /// Starts an empty one.
+    /// An empty one, borrowed where that can be.
     ///
     /// # Panics
     /// When the programs are there but do not work.
-    pub fn start() -> Option<Postgres> {
-        Postgres::with_settings(&[])
+    pub fn empty() -> Option<Postgres> {
+        let bin = found()?;
+        let borrowed = Postgres::borrow(&bin, "postgres that is empty", "template0", &empty);
+        borrowed.or_else(|| Postgres::with_settings(&[]))
     }
 
-    /// The same with settings of the server, `name=value` each.
+    /// One whose database `postgres` is a copy of another, on the data of `template`.
+    fn borrow(bin: &Path, kind: &str, copied: &str, template: &dyn Fn(&Path) -> PathBuf) -> Option<Postgres> {
+        let lent = |address, folder| Postgres {
+            child: None,
+            bin: bin.into(),
+            address,
+            folder,
+        };
+        let is_as_new = |server: &Postgres| {
+            let make = format!("CREATE DATABASE postgres TEMPLATE {copied};");
+            let said = server.psql("template1", &format!("{}{make}", as_new::POSTGRES));
+            said.code == 0 && said.out.is_empty()
+        };
+        let start = |loan: &Loan| {
+            need::boots("postgres");
+            let (folder, address) = (place::lasting_folder(), port::free());
+            let data = folder.path().join("data");
+            copy(&template(bin), &data);
+            let server = command(&bin.join("postgres"), &data, address, &[]);
+            loan.keep(&server, "INT", folder, address, || is_ready(bin, address))
+        };
+        lent::borrow(kind, u32::MAX, lent, is_as_new, start)
+    }
+
+    /// Starts an empty one with settings of the server, `name=value` each.
     ///
     /// # Panics
     /// When the programs are there but do not work.
     pub fn with_settings(settings: &[&str]) -> Option<Postgres> {
         let bin = found()?;
-        Some(Postgres::launch(
-            bin.clone(),
-            bin.join("postgres"),
-            None,
-            settings,
-        ))
+        let (program, data) = (bin.join("postgres"), empty(&bin));
+        Some(Postgres::launch(bin, program, &data, settings))
     }
 
     /// Starts one that knows the extension, by a copy of the server in a tree whose share folder has it: nothing is
@@ -96,55 +122,32 @@ impl Postgres {
             .arg(tree.path().join("usr"))
             .status();
         assert!(opened.is_ok_and(|status| status.success()) || !tree.path().join("usr").exists());
-        Some((Postgres::launch(bin, program, None, &[]), tree))
+        let data = empty(&bin);
+        Some((Postgres::launch(bin, program, &data, &[]), tree))
     }
 
-    fn launch(bin: PathBuf, program: PathBuf, template: Option<&Path>, settings: &[&str]) -> Postgres {
-        let folder = open_folder();
+    fn launch(bin: PathBuf, program: PathBuf, template: &Path, settings: &[&str]) -> Postgres {
+        let folder = place::folder();
         let data = folder.path().join("data");
-        match template {
-            Some(template) => copy(template, &data),
-            None => initdb(&bin, &data),
-        }
+        copy(template, &data);
         // The port may be taken by somebody else before the server has it: then try again.
         for _ in 0..20 {
             let address = port::free();
-            let mut child = as_owner(&program)
-                .arg("-D")
-                .arg(&data)
-                .args(["-p", &address.port().to_string()])
-                .args([
-                    "-c",
-                    "listen_addresses=127.0.0.1",
-                    "-c",
-                    "unix_socket_directories=",
-                ])
-                .args([
-                    "-c",
-                    "fsync=off",
-                    "-c",
-                    "max_connections=40",
-                    "-c",
-                    "shared_buffers=64MB",
-                ])
-                .args(["-c", "timezone=UTC", "-c", "max_wal_size=4GB"])
-                .args(settings.iter().flat_map(|setting| ["-c", setting]))
+            need::boots("postgres");
+            let mut child = command(&program, &data, address, settings)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(fs::File::create(folder.path().join("log")).expect("the folder is ours"))
                 .spawn()
                 .expect("setpriv can be started");
-            while child.try_wait().expect("was started").is_none() {
-                let mut ready = Command::new(bin.join("pg_isready"));
-                ready.args(["-q", "-h", "127.0.0.1", "-p", &address.port().to_string()]);
-                if answers(&mut ready) {
-                    return Postgres {
-                        child,
-                        bin,
-                        address,
-                        folder,
-                    };
-                }
+            ends_with_us(&child, "INT");
+            if until_ready(&mut child, || is_ready(&bin, address)) {
+                return Postgres {
+                    child: Some(child),
+                    bin,
+                    address,
+                    folder: Folder::Own(folder),
+                };
             }
         }
         let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
@@ -231,39 +234,43 @@ impl Postgres {
 }
 
 impl Postgres {
-    /// Ends the server and leaves its folder.
-    fn stop(mut self) -> TempDir {
-        self.end();
-        let kept = std::mem::replace(&mut self.folder, open_folder());
-        drop(self);
-        kept
-    }
-
-    fn end(&mut self) {
-        // A fast shutdown frees its shared memory; a killed one would leave it behind.
-        let mut stop = Command::new("kill");
-        stop.args(["-INT", &self.child.id().to_string()]);
-        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            stop.status().ok();
-            self.child.wait().ok();
+    /// Ends it: its data, until the value goes.
+    fn stopped(&mut self) -> PathBuf {
+        if let Some(mut child) = self.child.take() {
+            // A fast shutdown frees its shared memory; a killed one would leave it behind.
+            signal_all(&[child.id()], "INT");
+            child.wait().ok();
         }
+        self.folder.path().join("data")
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        self.end();
+        self.stopped();
     }
 }
 
-/// A data folder with the pack in database `postgres`.
+/// A data folder with the pack in database `postgres`, and once more in one to make others of.
 fn with_pack(bin: &Path) -> PathBuf {
     let script = pack::Script::of("postgres");
     let pack = fs::read_to_string(script.path()).expect("the script is ours");
-    template("postgres", &format!("{}\n{pack}", bin.display()), |data| {
-        let server = Postgres::launch(bin.into(), bin.join("postgres"), None, &[]);
+    let key = format!("{}\n{PACK}\n{pack}", bin.display());
+    template("postgres", &key, |data| {
+        let mut server = Postgres::launch(bin.into(), bin.join("postgres"), &empty(bin), &[]);
         server.file("postgres", &script.path()).ok();
-        copy(&server.stop().path().join("data"), data);
+        let once_more = format!("CREATE DATABASE {PACK} TEMPLATE postgres IS_TEMPLATE true;");
+        server.psql("template1", &once_more).ok();
+        copy(&server.stopped(), data);
+    })
+}
+
+/// A data folder as it is made.
+fn empty(bin: &Path) -> PathBuf {
+    template("postgres-empty", &bin.display().to_string(), |data| {
+        let folder = place::folder();
+        initdb(bin, &folder.path().join("data"));
+        copy(&folder.path().join("data"), data);
     })
 }
 
@@ -294,16 +301,33 @@ pub(crate) fn initdb(bin: &Path, data: &Path) {
     run::with_input(initdb, b"").ok();
 }
 
-/// A server program, not as root: neither initdb nor the server runs as root. It ends with the test.
+/// A server program, not as root: neither initdb nor the server runs as root.
 pub(crate) fn as_owner(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
     }
+    command.arg("--").arg(program).current_dir("/");
     command
-        .args(["--pdeathsig=INT", "--"])
-        .arg(program)
-        .current_dir("/");
+}
+
+/// The server with what these tests need, which is not durability.
+fn command(program: &Path, data: &Path, address: SocketAddr, settings: &[&str]) -> Command {
+    let mut command = as_owner(program);
+    command.arg("-D").arg(data);
+    command.args(["-p", &address.port().to_string()]);
+    for setting in [
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "fsync=off",
+        "max_connections=40",
+        "shared_buffers=64MB",
+        "timezone=UTC",
+        "max_wal_size=4GB",
+    ] {
+        command.args(["-c", setting]);
+    }
+    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
     command
 }
 
@@ -350,10 +374,10 @@ fn mirror(from: &Path, to: &Path, but: &str) {
     }
 }
 
-pub(crate) fn answers(command: &mut Command) -> bool {
-    command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+/// Whether a server takes clients there.
+pub(crate) fn is_ready(bin: &Path, address: SocketAddr) -> bool {
+    let mut asked = Command::new(bin.join("pg_isready"));
+    asked.args(["-q", "-h", "127.0.0.1", "-p", &address.port().to_string()]);
+    // Before it listens there is nothing to start a program for.
+    TcpStream::connect(address).is_ok() && asked.status().is_ok_and(|status| status.success())
 }

@@ -8,7 +8,7 @@ use super::face::Faces;
 use super::numbers::Numbers;
 use super::place::Place;
 use crate::binary;
-use crate::need::{self, needed};
+use crate::need::{self, ends_well, needed};
 use crate::run::Said;
 
 /// A program that takes numbers and checks what it can see.
@@ -60,7 +60,7 @@ impl Client {
     /// # Panics
     /// When it cannot be started.
     pub fn run(&self, place: &Place) -> Said {
-        Said::from(self.command(place).output().expect("timeout can be started"))
+        Said::of_client(self.command(place).output().expect("timeout can be started"))
     }
 
     /// Runs it to its end, and takes what it was given.
@@ -109,7 +109,10 @@ pub fn python(scripts: &[&'static str]) -> Option<Vec<Client>> {
     let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());
     let imports = "import psycopg2, psycopg, psycopg_pool, asyncpg, pg8000, sqlalchemy, django, pymysql, MySQLdb, \
                    mysql.connector, aiomysql, asyncmy, mariadb";
-    let there = starts(Command::new(&python).args(["-c", imports]));
+    let there = ends_well(
+        "python for sql-python",
+        Command::new(&python).args(["-c", imports]),
+    );
     needed("sql-python", there).then(|| {
         let client = |script: &&'static str| {
             let (script, word) = script.split_once(' ').unwrap_or((script, ""));
@@ -147,8 +150,8 @@ pub fn java(script: &'static str) -> Option<Vec<Client>> {
         "slf4j-nop",
     ];
     let jars = jars.map(|jar| format!("/usr/share/java/{jar}.jar"));
-    let there =
-        starts(Command::new("javac").arg("-version")) && jars.iter().all(|jar| Path::new(jar).exists());
+    let there = ends_well("javac", Command::new("javac").arg("-version"))
+        && jars.iter().all(|jar| Path::new(jar).exists());
     needed("sql-java", there).then(|| {
         let mut client = Client::of("java", script);
         client.before = vec!["-cp".into(), jars.join(":").into()];
@@ -163,7 +166,11 @@ pub fn go(script: &'static str) -> Option<Vec<Client>> {
     let all = drivers
         .iter()
         .all(|driver| packages.join("src/github.com").join(driver).exists());
-    needed("sql-go", all && starts(Command::new("go").arg("version"))).then(|| {
+    needed(
+        "sql-go",
+        all && ends_well("go", Command::new("go").arg("version")),
+    )
+    .then(|| {
         let mut client = Client::of("go", script);
         client.before = vec!["run".into()];
         client.environment = vec![
@@ -185,7 +192,7 @@ pub fn rust(client: &'static str) -> Option<Vec<Client>> {
         .args(["build", "--quiet", "--locked", "--manifest-path"])
         .arg(binary::root().join("e2e/clients/sql").join(WORKSPACE))
         .env("CARGO_TARGET_DIR", &target);
-    needed("sql-rust", starts(&mut build)).then(|| {
+    needed("sql-rust", ends_well("clients of Rust", &mut build)).then(|| {
         let mut program = Client::of("cargo", WORKSPACE);
         program.before = ["run", "--quiet", "--locked", "--manifest-path"]
             .map(OsString::from)
@@ -199,20 +206,22 @@ pub fn rust(client: &'static str) -> Option<Vec<Client>> {
 /// A program in PHP, where it has PDO, pgsql and mysqli.
 pub fn php(script: &'static str) -> Option<Vec<Client>> {
     let probe = "foreach (['pdo_pgsql', 'pgsql', 'pdo_mysql', 'mysqli'] as $name) extension_loaded($name) || exit(1);";
-    let there = starts(Command::new("php").args(["-r", probe]));
+    let there = ends_well("php for sql-php", Command::new("php").args(["-r", probe]));
     needed("sql-php", there).then(|| vec![Client::of("php", script)])
 }
 
 /// Programs in Ruby, where it has pg, mysql2 and ActiveRecord.
 pub fn ruby(scripts: &[&'static str]) -> Option<Vec<Client>> {
     let probe = "require 'pg'; require 'mysql2'; require 'active_record'";
-    let there = starts(Command::new("ruby").args(["-e", probe]));
+    let there = ends_well("ruby for sql-ruby", Command::new("ruby").args(["-e", probe]));
     needed("sql-ruby", there).then(|| scripts.iter().map(|script| Client::of("ruby", script)).collect())
 }
 
 /// A program in Perl, where it has DBD::Pg and DBD::MariaDB.
 pub fn perl(script: &'static str) -> Option<Vec<Client>> {
-    let there = starts(Command::new("perl").args(["-MDBD::Pg", "-MDBD::MariaDB", "-e", "1"]));
+    let mut probe = Command::new("perl");
+    probe.args(["-MDBD::Pg", "-MDBD::MariaDB", "-e", "1"]);
+    let there = ends_well("perl for sql-perl", &mut probe);
     needed("sql-perl", there).then(|| vec![Client::of("perl", script)])
 }
 
@@ -223,17 +232,9 @@ pub fn odbc(script: &'static str) -> Option<Vec<Client>> {
     let drivers = ["psqlodbcw.so", "libmaodbc.so"];
     let has_all = |folder: &&PathBuf| drivers.iter().all(|driver| folder.join(driver).exists());
     let folder = folders.iter().find(has_all);
-    let there = folder.is_some() && starts(Command::new("isql").arg("--version"));
+    let there = folder.is_some() && ends_well("isql", Command::new("isql").arg("--version"));
     let folder = folder.filter(|_| needed("sql-odbc", there))?;
     let mut client = Client::of("sh", script);
     client.environment.push(("ODBC_DRIVERS", folder.into()));
     Some(vec![client])
-}
-
-fn starts(command: &mut Command) -> bool {
-    command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }

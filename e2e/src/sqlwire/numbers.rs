@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use mintage_testing::MARK;
+
 /// Every number so far, by the sequence it came from.
 #[derive(Debug, Default)]
 pub struct Numbers {
@@ -23,10 +25,10 @@ impl Numbers {
             let (name, number) = line.split_once(' ').ok_or(format!("{line:?} is no number"))?;
             let number: i64 = number.parse().map_err(|_| format!("{line:?} is no number"))?;
             if let Some(last) = highest.insert(name, number).filter(|last| *last >= number) {
-                return Err(format!("{line} after {last}"));
+                return Err(format!("{MARK}{line} after {last}"));
             }
             if !self.seen.entry(name.to_string()).or_default().insert(number) {
-                return Err(format!("{line} came twice"));
+                return Err(format!("{MARK}{line} came twice"));
             }
         }
         if highest.is_empty() {

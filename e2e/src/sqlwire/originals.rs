@@ -11,7 +11,7 @@ use crate::store_suite::Engine;
 /// # Panics
 /// When it does not start.
 pub fn postgres() -> Option<(Postgres, Place)> {
-    let server = Postgres::run()?;
+    let server = Postgres::borrow()?;
     server.admin(
         "ids",
         "CREATE ROLE app LOGIN SUPERUSER PASSWORD 'secret'; SET ROLE app; CREATE SEQUENCE orders",
@@ -25,7 +25,7 @@ pub fn postgres() -> Option<(Postgres, Place)> {
 /// # Panics
 /// When it does not start.
 pub fn mariadb() -> Option<(Mariadb, Place)> {
-    let server = Mariadb::run()?;
+    let server = Mariadb::borrow()?;
     server.admin(
         "ids",
         "CREATE USER app@'%' IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO app@'%'; CREATE SEQUENCE orders",
