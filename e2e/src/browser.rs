@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::cluster::within_a_minute;
+use crate::engine::port::free;
 use crate::engine::process::{signal_all, tree};
 use crate::{http, need};
 
@@ -520,10 +521,21 @@ pub fn artefacts() -> std::path::PathBuf {
     named.unwrap_or_else(|| crate::binary::root().join("target/console"))
 }
 
+/// Starts what drives the browser. It wants one port number at two addresses, IPv4 and IPv6, and ends where somebody has
+/// one of them; it is started again then.
 fn start_driver(folder: &TempDir) -> (Child, SocketAddr) {
     crate::need::boots("chromium");
+    for _ in 0..20 {
+        if let Some(started) = start_driver_at(folder, free()) {
+            return started;
+        }
+    }
+    panic!("chromedriver ends at whatever port it is given")
+}
+
+fn start_driver_at(folder: &TempDir, address: SocketAddr) -> Option<(Child, SocketAddr)> {
     let mut driver = Command::new("chromedriver")
-        .arg("--port=0")
+        .arg(format!("--port={}", address.port()))
         // The driver and the browser have their own files there.
         .env("TMPDIR", folder.path())
         .env("HOME", folder.path())
@@ -535,17 +547,16 @@ fn start_driver(folder: &TempDir) -> (Child, SocketAddr) {
         .expect("chromedriver can be started");
     let mut said = BufReader::new(driver.stdout.take().expect("was piped"));
     let mut line = String::new();
-    let port = loop {
+    while !line.contains("started successfully") {
         line.clear();
-        let read = said.read_line(&mut line).expect("a pipe can be read");
-        assert!(read > 0, "chromedriver ended");
-        if let Some((_, port)) = line.split_once("successfully on port ") {
-            break port.trim().trim_end_matches('.').parse().expect("it is a port");
+        if said.read_line(&mut line).expect("a pipe can be read") == 0 {
+            driver.wait().ok();
+            return None;
         }
-    };
+    }
     // What it says later must go somewhere.
     std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-    (driver, SocketAddr::from(([127, 0, 0, 1], port)))
+    Some((driver, address))
 }
 
 /// Like [`http::exchange`], for a driver that may take minutes on a busy machine.

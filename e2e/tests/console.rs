@@ -279,7 +279,7 @@ fn furnish_as(server: &Asker) {
 /// Makes a store of an empty server, and gives its URL.
 pub(crate) fn made(store: &impl Engine, folder: &Path) -> String {
     let url = store.url(store.address());
-    run::mint(folder, ["init", "--store", &url]).ok();
+    run::patient_mint(folder, ["init", "--store", &url]).ok();
     url
 }
 

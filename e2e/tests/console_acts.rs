@@ -1,4 +1,6 @@
 //! What the console does: each act through the page, and what the server says of it afterwards.
+//!
+//! Covers: crates/server/src/faces/http
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;

@@ -88,7 +88,7 @@ fn two_servers_on_one_store_agree_on_every_machine() {
     let Some(store) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = store.url(store.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     Servers::run(folder.path(), 2, &["--store", &url]).no_repeats(&python);
 }
 

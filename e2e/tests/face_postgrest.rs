@@ -198,7 +198,7 @@ fn many_kills_repeat_no_number_for_any_client() {
 /// Two servers on one store, with the face and a sequence.
 fn two_on(engine: &Postgres, folder: &Path) -> [Server; 2] {
     let store = engine.url(engine.address());
-    run::mint(folder, ["init", "--store", &store]).ok();
+    run::patient_mint(folder, ["init", "--store", &store]).ok();
     let servers = ["0", "1"].map(|node| {
         let own = folder.join(node);
         std::fs::create_dir(&own).unwrap();

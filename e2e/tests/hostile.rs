@@ -2,6 +2,8 @@
 //! buffer: who asks properly is served all the while, and the server's memory stays within bounds.
 //!
 //! `MINT_TEST_SLOW` is how many slow connections there are (default 500).
+//!
+//! Covers: crates/server/src/faces/web
 #![allow(clippy::unwrap_used)]
 
 use std::io::{self, Read, Write};

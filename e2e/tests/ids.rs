@@ -41,7 +41,7 @@ fn no_id_of_several_servers_is_received_twice() {
     };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let layout = format!("time=41,worker={WORKER_BITS},sequence={SEQUENCE_BITS}");
     run::mint(
         folder.path(),

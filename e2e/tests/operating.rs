@@ -434,7 +434,7 @@ fn a_store_that_goes_and_comes_back_is_two_lines() {
     let Some(mut engine) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let server = Plain::start(folder.path(), &["--store", &url]);
     let started = server.wait_for("started");
     let resp: SocketAddr = started["resp"].as_str().unwrap().parse().unwrap();

@@ -128,7 +128,7 @@ fn mixtures_on(engine: Option<impl Engine>) {
     };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     // As the attack found it: 1, a run of 3000, and then 2.
     let servers = two_servers(folder.path(), &url);
     let mut resp = servers[0].redis();
@@ -262,7 +262,7 @@ fn check(engine: Option<impl Engine>) {
     let failovers: usize = std::env::var("MINT_TEST_FAILOVERS").map_or(4, |n| n.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let starts: Vec<Start> = (0..NODES)
         .map(|node| {
             let own = folder.path().join(node.to_string());

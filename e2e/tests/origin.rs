@@ -51,7 +51,7 @@ impl Lab {
     fn new(engine: Arc<Postgres>, original: &Original) -> Lab {
         let folder = tempfile::tempdir().unwrap();
         let url = engine.url(engine.address());
-        run::mint(folder.path(), ["init", "--store", &url]).ok();
+        run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
         let mut lab = Lab {
             engine,
             folder,

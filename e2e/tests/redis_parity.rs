@@ -1,4 +1,6 @@
 //! Where a command is Redis's, so is the reply: byte for byte, compared with a stock Redis in the same test.
+//!
+//! Covers: crates/server/src/faces/resp
 #![allow(clippy::unwrap_used)]
 
 use mintage_e2e::need;

@@ -1,4 +1,6 @@
 //! Stock redis-py with hiredis, in RESP2 and RESP3, with pipelines and threads.
+//!
+//! Covers: crates/server/src/faces/resp
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;

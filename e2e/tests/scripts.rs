@@ -1,5 +1,7 @@
 //! Scripts of Redis whose meaning is known or declared: the answers byte for byte, beside a stock Redis where it has
 //! such; what counts as a spelling of one script, shown by that Redis; ids that clients put together from parts.
+//!
+//! Covers: crates/server/src/faces/resp
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

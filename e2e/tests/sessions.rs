@@ -53,7 +53,7 @@ fn sessions_of_two_servers_know_their_own_numbers() {
         return;
     };
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let servers = two_servers(folder.path(), &url);
     let mut sessions: Vec<Resp> = servers.iter().map(|server| server.redis()).collect();
     let mut seen = Distinct::of("numbers");

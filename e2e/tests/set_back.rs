@@ -71,7 +71,7 @@ impl<E: Engine> Lab<E> {
 
     #[track_caller]
     fn mint(&self, machine: usize, words: &[&str]) -> String {
-        run::mint(self.folder(machine), [words, &["--store", &self.url]].concat()).ok()
+        run::patient_mint(self.folder(machine), [words, &["--store", &self.url]].concat()).ok()
     }
 
     fn start(&self, machine: usize) -> Start {

@@ -59,7 +59,7 @@ fn serves_a_new_name(server: &Server, name: &str) -> bool {
 fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
     let kind = engine.scheme();
     let folder = tempfile::tempdir().unwrap();
-    run::mint(folder.path(), ["init", "--store", &engine.url(engine.address())]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &engine.url(engine.address())]).ok();
     let proxy = Proxy::to(engine.address());
     let url = engine.url(proxy.address());
     let start = |name: &str| {

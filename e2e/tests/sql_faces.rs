@@ -1,5 +1,7 @@
 //! One sequence, drawn at once by PostgreSQL's protocol, MySQL's, Redis' and HTTP: nobody has a number that another one had,
 //! and no connection sees what another one was given.
+//!
+//! Covers: crates/server/src/faces/postgres, crates/server/src/faces/mysql, crates/server/src/faces/sql
 #![allow(clippy::unwrap_used)]
 
 use std::io;
@@ -173,7 +175,7 @@ fn a_sequence_drawn_from_two_servers_by_four_protocols_never_repeats_over_kills(
     let Some(store) = Postgres::borrow() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = store.url(store.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let mut servers = ["0", "1"].map(|node| {
         let own = folder.path().join(node);
         std::fs::create_dir(&own).unwrap();

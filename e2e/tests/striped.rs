@@ -123,7 +123,7 @@ fn requests_do_not_wait_for_a_store_that_hangs() {
         .map(|(store, proxy)| store.url(proxy.address()))
         .collect();
     for url in &urls {
-        run::mint(folder.path(), ["init", "--store", url]).ok();
+        run::patient_mint(folder.path(), ["init", "--store", url]).ok();
     }
     let make: Vec<&str> = ["store", "stripes", "make"]
         .into_iter()

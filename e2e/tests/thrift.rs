@@ -497,7 +497,7 @@ fn two_servers_on_one_store_give_a_stock_client_no_id_twice() {
     let Some(engine) = Redis::run() else { return };
     let url = engine.url(engine.address());
     let folder = tempfile::tempdir().unwrap();
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let servers = ["one", "two"].map(|name| {
         let own = folder.path().join(name);
         std::fs::create_dir(&own).unwrap();
@@ -593,7 +593,7 @@ fn while_the_store_is_away_calls_are_refused_and_their_connection_outlasts_it() 
     let Some(mut engine) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let server = start(folder.path())
         .under(["env", "MINT_POOLS__WINDOW=1s"])
         .args(["--store", &url])
@@ -671,7 +671,7 @@ fn a_server_that_stopped_for_good_says_so_and_ends_the_connection() {
     let Some(mut engine) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     let server = start(folder.path())
         .under(["env", "MINT_POOLS__WINDOW=1s"])
         .args(["--store", &url])

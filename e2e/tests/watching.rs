@@ -80,7 +80,7 @@ fn what_has_run_out_does_not_take_away_what_goes_on() {
     let Some(mut engine) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     // Windows of a second: they end soon.
     let server = Start::in_folder(folder.path())
         .under(["env", "MINT_POOLS__WINDOW=1s"])
@@ -232,7 +232,7 @@ fn the_table_of_metrics_is_what_a_server_answers() {
     let Some(engine) = Redis::run() else { return };
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::patient_mint(folder.path(), ["init", "--store", &url]).ok();
     run::mint(folder.path(), ["cert", "new", "--ca", "--server", "localhost"]).ok();
     let certificate = "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n";
     fs::write(folder.path().join("mint.toml"), certificate).unwrap();

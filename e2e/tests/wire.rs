@@ -1,4 +1,6 @@
 //! What the command and a server say to each other, and to everybody else: one set of words for all doors.
+//!
+//! Covers: crates/server/src/faces/http, crates/server/src/faces/resp
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;

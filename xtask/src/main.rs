@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod circles;
+mod fresh;
 mod layering;
 mod mutants;
 mod pages;
@@ -42,6 +43,9 @@ cargo xtask COMMAND
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
   toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
+  fresh-root [--bare]
+                   README's second command in a new root of Debian 12 that has only Rust and a C compiler (needs root);
+                   --bare: without apt-get too, so that nothing can be installed
   sql              writes the extension's script from sql/postgres/src, and the library's presets into sql/*/src
   bench [core|command|server|bulk|stores|sqlwire|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
         Some("toys") => toys::run(rest),
+        Some("fresh-root") => fresh::run(rest),
         Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
