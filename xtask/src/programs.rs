@@ -14,7 +14,7 @@ use crate::step;
 pub(crate) struct Program {
     /// The package's folder in the workspace: `crates/core`.
     pub(crate) package: String,
-    /// `formats`, of `tests/formats.rs`; of a library's own tests the library's name.
+    /// `it`, of `tests/it`; of a library's own tests the library's name.
     pub(crate) name: String,
     file: PathBuf,
 }
@@ -43,6 +43,9 @@ pub(crate) struct Built {
 
 /// Every test program, and `mint`, which cargo builds for the tests of its package.
 pub(crate) const ALL: &str = "--lib --bins --tests";
+
+/// The same without the tests of the proof, which take a minute to compile: they are for the deep run.
+pub(crate) const QUICK: &str = "--lib --bins --tests --exclude mintage-proof";
 
 /// The end-to-end tests and `mint`.
 pub(crate) const END_TO_END: &str = "--test end_to_end --test mint_starts";

@@ -129,9 +129,10 @@ impl Asked {
     }
 
     fn programs(&self) -> &'static str {
-        match self.wanted.end_to_end {
-            true => programs::END_TO_END,
-            false => programs::ALL,
+        match (self.wanted.end_to_end, self.is_whole() && !self.deep) {
+            (true, _) => programs::END_TO_END,
+            (false, true) => programs::QUICK,
+            (false, false) => programs::ALL,
         }
     }
 }
@@ -196,7 +197,7 @@ const AGAIN_AT_MOST: usize = 20;
 
 /// What computes while the tests wait: commands of cargo, one after the other.
 fn beside(depth: Depth) -> Vec<Part> {
-    let mut parts = vec![examples()];
+    let mut parts = vec![examples(depth)];
     if depth == Depth::Deep {
         parts.push(Part::of("proof, short", || {
             println!("{}", proof::short()?.trim_end());
@@ -212,10 +213,13 @@ fn beside(depth: Depth) -> Vec<Part> {
     parts
 }
 
-/// The examples in the documentation.
-fn examples() -> Part {
-    let command = step::gently(&step::cargo("test --workspace --doc"));
-    Part::tests("examples in the documentation", vec![command])
+/// The examples in the documentation, of what was built.
+fn examples(depth: Depth) -> Part {
+    let mut command = step::cargo("test --workspace --doc");
+    if depth == Depth::Quick {
+        command.args(["--exclude", "mintage-proof"]);
+    }
+    Part::tests("examples in the documentation", vec![step::gently(&command)])
 }
 
 /// What the command says where it has neither server nor store; another build of it.

@@ -58,8 +58,8 @@ impl Run {
             tests.into_iter().partition(|test| test.program.is_end_to_end());
         let (waiting, computing) = (Queue::of(waiting), Queue::of(computing));
         let ran = Mutex::new(Vec::new());
-        let lane = |queue: &Queue, gently: bool| {
-            while let Some(test) = queue.next() {
+        let lane = |next: &dyn Fn() -> Option<Test>, gently: bool| {
+            while let Some(test) = next() {
                 let one = self.one(&test, gently);
                 self.tell(&one);
                 lock(&ran).push(one);
@@ -67,10 +67,11 @@ impl Run {
         };
         thread::scope(|scope| {
             for _ in 0..processors() * WAITING_AT_ONCE {
-                scope.spawn(|| lane(&waiting, false));
+                // When nothing is left that waits, what computes is all there is to do.
+                scope.spawn(|| lane(&|| waiting.next().or_else(|| computing.next()), false));
             }
             for _ in 0..processors() {
-                scope.spawn(|| lane(&computing, true));
+                scope.spawn(|| lane(&|| computing.next(), true));
             }
         });
         ran.into_inner().unwrap_or_else(PoisonError::into_inner)
