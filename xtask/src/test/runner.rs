@@ -40,6 +40,8 @@ impl Run {
         // Short, for the sake of sockets' paths, and open to the accounts that databases run as.
         let folder = std::env::temp_dir().join(format!("mint-run-{}", std::process::id()));
         let cannot = |e: std::io::Error| format!("{}: {e}", folder.display());
+        // A run of this process id may have been killed once, and left servers in it that are gone by now.
+        fs::remove_dir_all(&folder).ok();
         fs::create_dir_all(folder.join("out")).map_err(cannot)?;
         let limit = std::env::var("MINT_TEST_LIMIT").ok();
         let limit = limit.and_then(|text| text.parse().ok()).unwrap_or(LIMIT);
