@@ -354,11 +354,7 @@ impl Node {
     /// When it is not running.
     #[track_caller]
     pub fn signal(&self, signal: &str) {
-        let pid = self.server().pid().to_string();
-        let sent = std::process::Command::new("kill")
-            .args([&format!("-{signal}"), &pid])
-            .status();
-        assert!(sent.expect("kill can be started").success());
+        crate::signal::signal(self.server().pid(), signal);
     }
 
     /// The worker it holds in a pool, by its own words.

@@ -27,6 +27,7 @@ pub mod reserve;
 pub mod resp;
 pub mod run;
 pub mod server;
+pub mod signal;
 pub mod sql;
 pub mod sqlwire;
 pub mod store_suite;

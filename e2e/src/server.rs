@@ -277,11 +277,7 @@ impl Server {
     /// # Panics
     /// When the signal cannot be sent.
     pub fn terminate(&self) {
-        let sent = Command::new("sh")
-            .arg("-c")
-            .arg(format!("kill -TERM {}", self.pid()))
-            .status();
-        assert!(sent.expect("a shell can be started").success());
+        crate::signal::signal(self.pid(), "TERM");
     }
 
     /// Asks it to stop, waits until it has, and gives its exit code.

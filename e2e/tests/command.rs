@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -447,11 +447,7 @@ fn the_server_says_both_addresses_with_a_command_each() {
     ] {
         assert!(banner.contains(word), "{word:?} in {banner}");
     }
-    let stop = Command::new("sh")
-        .arg("-c")
-        .arg(format!("kill -TERM {}", child.id()))
-        .status();
-    assert!(stop.unwrap().success());
+    mintage_e2e::signal::signal(child.id(), "TERM");
     let mut log = String::new();
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));

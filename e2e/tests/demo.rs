@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::guard::ends_with_us;
 use mintage_e2e::run;
+use mintage_e2e::signal::signal;
 use mintage_testing::invariant;
 use serde_json::Value;
 
@@ -39,17 +40,6 @@ fn leaves_nothing(folder: &Path) {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
 }
 
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args([name, &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
-
 #[test]
 fn a_server_that_is_killed_repeats_no_id_of_any_kind() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +64,7 @@ fn a_demo_that_is_interrupted_says_what_it_found_and_leaves_nothing() {
     let demo = command.stdout(Stdio::piped()).spawn().unwrap();
     ends_with_us(&demo, "KILL");
     eventually("the demo's server serves", || has_a_store(folder.path()));
-    signal(&demo, "-INT");
+    signal(demo.id(), "INT");
     let out = demo.wait_with_output().unwrap();
     // Before the clients began it is an error; after that, a short demo.
     match out.status.code() {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::server::{Server, Start};
+use mintage_e2e::signal::signal;
 use mintage_e2e::store_suite::Engine;
 use mintage_e2e::taker::{Taker, check_no_repeat, each_takes};
 use mintage_e2e::{binary, need, run};
@@ -223,16 +224,10 @@ fn a_setval_is_followed_by_all_soon_even_by_a_server_that_stood_still() {
     // Both have numbers in stock.
     assert_eq!(ask(&first, "nextval", next).status, 200);
     assert_eq!(ask(&second, "nextval", next).status, 200);
-    let signal = |name: &str| {
-        let sent = Command::new("kill")
-            .args([name, &second.pid().to_string()])
-            .status();
-        assert!(sent.unwrap().success());
-    };
-    signal("-STOP");
+    signal(second.pid(), "STOP");
     let done = ask(&first, "setval", set);
     assert_eq!((done.status, done.text().as_str()), (200, "1000000"));
-    signal("-CONT");
+    signal(second.pid(), "CONT");
     let number = |server: &Server| -> i64 { ask(server, "nextval", next).text().parse().unwrap() };
     let number_of_first = number(&first);
     invariant!(number_of_first > 1_000_000, "{number_of_first}");

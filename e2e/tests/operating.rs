@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::redis::Redis;
@@ -16,6 +16,7 @@ use mintage_e2e::need;
 use mintage_e2e::resp::Resp;
 use mintage_e2e::run;
 use mintage_e2e::server::{NoPanic, Server, Start, whole_lines};
+use mintage_e2e::signal::signal;
 use mintage_e2e::store_suite::Engine;
 use mintage_testing::no_secret_in;
 use serde_json::Value;
@@ -180,14 +181,6 @@ impl Drop for Plain {
         self.child.kill().ok();
         self.child.wait().ok();
     }
-}
-
-fn signal(pid: u32, name: &str) {
-    let sent = Command::new("sh")
-        .arg("-c")
-        .arg(format!("kill -{name} {pid}"))
-        .status();
-    assert!(sent.unwrap().success());
 }
 
 /// A line of the log as JSON, compared with the table.
@@ -491,10 +484,7 @@ fn a_crash_leaves_no_memory_behind_unless_it_is_asked_for() {
         let of_dumps = limits.lines().find(|line| line.starts_with("Max core file size"));
         let shown: Vec<&str> = of_dumps.unwrap().split_whitespace().skip(4).collect();
         assert_eq!(shown, [limit, "65536", "bytes"], "{text}");
-        let crash = Command::new("kill")
-            .args(["-ABRT", &server.pid().to_string()])
-            .status();
-        assert!(crash.unwrap().success());
+        signal(server.pid(), "ABRT");
         server.wait();
         // Where the system would write them is its own affair: here, if nothing was set.
         let names = fs::read_dir(folder.path()).unwrap();

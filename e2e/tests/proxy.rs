@@ -29,12 +29,7 @@ struct Proxied {
 impl Drop for Proxied {
     fn drop(&mut self) {
         // Asked to stop, its worker stops too.
-        let pid = self.proxy.id().to_string();
-        Command::new("sh")
-            .arg("-c")
-            .arg(format!("kill -TERM {pid}"))
-            .status()
-            .ok();
+        mintage_e2e::signal::try_signal(self.proxy.id(), "TERM");
         self.proxy.wait().ok();
     }
 }

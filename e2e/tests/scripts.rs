@@ -13,6 +13,7 @@ use mintage_e2e::redis::Redis;
 use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run::mint;
 use mintage_e2e::server::Start;
+use mintage_e2e::signal::signal;
 use mintage_e2e::{need, random::Random};
 use mintage_testing::{Distinct, invariant};
 use serde_json::Value;
@@ -661,14 +662,7 @@ fn a_script_is_declared_while_the_server_runs() {
         folder.path(),
         &format!("[[faces.scripts]]\nsha1 = \"{sha}\"\ndoes = \"incr\"\n"),
     );
-    let hang_up = || {
-        let pid = server.pid().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-HUP", &pid])
-            .status()
-            .unwrap();
-        assert!(sent.success());
-    };
+    let hang_up = || signal(server.pid(), "HUP");
     hang_up();
     eventually("the script is known", || matches!(call(), Reply::Int(_)));
     let Reply::Int(before) = call() else {

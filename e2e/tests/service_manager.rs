@@ -5,12 +5,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::process::Command;
 use std::time::Duration;
 
 use mintage_e2e::need;
 use mintage_e2e::run::curl;
 use mintage_e2e::server::Start;
+use mintage_e2e::signal::signal;
 
 /// What a shell runs in front of the server, `$0` and what follows being the server.
 fn shell(script: &str) -> [String; 3] {
@@ -48,16 +48,7 @@ fn a_service_manager_is_told_of_readiness_reload_life_and_end() {
             "export {with} WATCHDOG_PID=$$; exec \"$0\" \"$@\""
         )))
         .ready();
-    let pid = server.pid().to_string();
-    let signal = |name: &str| {
-        assert!(
-            Command::new("kill")
-                .args([&format!("-{name}"), &pid])
-                .status()
-                .unwrap()
-                .success()
-        )
-    };
+    let signal = |name: &str| signal(server.pid(), name);
     let ready = told(&socket, "READY=1");
     assert!(ready.contains("STATUS=serving http on 127.0.0.1:"), "{ready}");
     for _ in 0..3 {

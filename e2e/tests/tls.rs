@@ -13,6 +13,7 @@ use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
 use mintage_e2e::run::{self, Said, curl};
 use mintage_e2e::server::{Server, Start};
+use mintage_e2e::signal::signal;
 use mintage_testing::invariant;
 use tempfile::TempDir;
 
@@ -231,13 +232,6 @@ fn stock_libraries_speak_tls_with_and_without_certificates() {
     }
 }
 
-fn hup(server: &Server) {
-    let sent = Command::new("kill")
-        .args(["-HUP", &server.pid().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-}
-
 /// Files that are changed under a running server: the new ones are shown, wrong ones are not, and nobody is cut off.
 #[test]
 fn certificates_are_read_again_and_bad_ones_keep_the_old() {
@@ -294,7 +288,7 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
         let told = || server.log().matches(words).count();
         eventually("it is told", || told() == 1);
         assert!(works(&first));
-        hup(&server);
+        signal(server.pid(), "HUP");
         eventually("it is told again", || told() == 2);
         assert!(works(&first));
         fs::copy(other.path().join("server.key"), at.join("server.key")).unwrap();
@@ -308,7 +302,7 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     for file in ["server.pem", "server.key"] {
         fs::remove_file(at.join(file)).unwrap();
     }
-    hup(&server);
+    signal(server.pid(), "HUP");
     eventually("it is told", || {
         server.log().contains("server.pem: cannot be read")
     });

@@ -10,6 +10,7 @@ use mintage_e2e::engine::port;
 use mintage_e2e::need;
 use mintage_e2e::run::{Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
+use mintage_e2e::signal::signal;
 use serde_json::{Value, json};
 
 fn lines(folder: &Path) -> Vec<Value> {
@@ -96,10 +97,7 @@ fn every_change_is_told_with_who_and_what_was_before() {
     assert!(!text.contains(&boss) && !text.contains(&shop));
     // Renamed by logrotate: SIGHUP begins a new one.
     fs::rename(at.join("audit.jsonl"), at.join("old.jsonl")).unwrap();
-    let hup = Command::new("kill")
-        .args(["-HUP", &server.pid().to_string()])
-        .status();
-    assert!(hup.unwrap().success());
+    signal(server.pid(), "HUP");
     eventually("it has read its configuration again", || {
         server.log().contains("the configuration was read again")
     });

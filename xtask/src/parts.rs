@@ -14,7 +14,8 @@ use crate::step;
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) name: String,
-    pub(crate) passed: usize,
+    /// Tests that passed, by name.
+    pub(crate) passed: Vec<String>,
     /// Tests that failed, by name; or the command that did where no test is named.
     pub(crate) failed: Vec<String>,
     /// Tests that failed, and passed when they were run again alone on a quiet machine.
@@ -67,11 +68,6 @@ impl Part {
         self.failed.is_empty()
     }
 
-    /// How many tests passed.
-    pub(crate) fn passed(&self) -> usize {
-        self.passed
-    }
-
     /// How long it took.
     pub(crate) fn seconds(&self) -> f64 {
         self.seconds
@@ -107,7 +103,7 @@ impl Part {
             return;
         };
         match outcome {
-            "ok" => self.passed += 1,
+            "ok" => self.passed.push(name.to_string()),
             "FAILED" => self.failed.push(name.to_string()),
             // An example that is not to be run was compiled, which is all there is to it.
             "ignored" => {}
@@ -188,7 +184,12 @@ pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
     };
     let mut sums = [0; 4];
     for part in parts {
-        let counts = [part.passed, part.failed.len(), part.flaky.len(), part.left.len()];
+        let counts = [
+            part.passed.len(),
+            part.failed.len(),
+            part.flaky.len(),
+            part.left.len(),
+        ];
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum += count;
         }
@@ -219,7 +220,7 @@ pub(crate) fn closing(parts: &[Part]) -> String {
     let sum = |of: fn(&Part) -> usize| parts.iter().map(of).sum::<usize>();
     format!(
         "{} passed, {} failed",
-        sum(|part| part.passed),
+        sum(|part| part.passed.len()),
         sum(|part| part.failed.len())
     )
 }

@@ -72,6 +72,12 @@ pub(crate) fn short() -> Result<String, String> {
     ])))
 }
 
+/// The proof's own tests and examples, in the profile in which the proof is measured. That every kind of fault happens
+/// is left: the short proof says so of more seeds.
+pub(crate) fn tests() -> Command {
+    step::gently(&step::cargo("test --profile sim -p mintage-proof"))
+}
+
 const BUILD: &str = "build --profile sim -p mintage-proof";
 
 fn sim() -> PathBuf {

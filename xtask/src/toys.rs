@@ -4,13 +4,14 @@
 //! its first lines the promise:
 //!
 //! ```text
-//! # test: -p mintage-wire toy    what `cargo test` is told: the package, and what its tests' names hold
-//! # rows: 2                      at most so many lines are added outside the new file or folder
+//! # test: mintage-wire a_toy_is_read    a package, and what the name of a test in it holds
+//! # rows: 2                            at most so many lines are added outside the new file or folder
 //! ```
 //!
 //! New files of test vectors may come with it.
 //!
-//! `cargo xtask check` sees that every patch keeps its promise and can still be applied.
+//! `cargo xtask check` sees that every patch keeps its promise and can still be applied to the tree as it is. The deep
+//! tests build all of them in one tree; `cargo xtask toys NAME` one alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,6 +26,8 @@ use crate::tree::{self, read};
 struct Toy {
     name: String,
     file: PathBuf,
+    package: String,
+    /// What the name of a test that must pass holds.
     test: String,
     rows: usize,
     diff: Diff,
@@ -61,34 +64,61 @@ pub(crate) fn check() -> Result<(), String> {
     }
 }
 
-/// Builds and tests every toy, or those named.
+/// Builds and tests all toys together, or those named.
 pub(crate) fn run(names: &[String]) -> Result<(), String> {
-    let parts = run_named(names);
-    println!(
-        "\n{}",
-        parts::table(&parts, parts.iter().map(Part::seconds).sum())
-    );
-    match (parts.is_empty(), parts.iter().all(Part::is_good)) {
-        (true, _) => Err("there is no toy of this name in xtask/toys".into()),
-        (_, true) => Ok(()),
-        (_, false) => Err("a toy is broken; the table says which".into()),
+    let part = together(names);
+    println!("\n{}", parts::table(std::slice::from_ref(&part), part.seconds()));
+    match part.is_good() {
+        true => Ok(()),
+        false => Err("a toy is broken; the table says which".into()),
     }
 }
 
-/// A part for every toy.
-pub(crate) fn run_all() -> Vec<Part> {
-    run_named(&[])
+/// All toys in one tree.
+pub(crate) fn run_all() -> Part {
+    together(&[])
 }
 
-fn run_named(names: &[String]) -> Vec<Part> {
-    let toys = match toys() {
-        Ok(toys) => toys,
-        Err(why) => return vec![Part::of("toys", || Err(why))],
-    };
-    let wanted = toys
-        .iter()
-        .filter(|toy| names.is_empty() || names.contains(&toy.name));
-    wanted.map(Toy::run).collect()
+/// Tests toys in a copy of the tree that has them all. What that depends on is built in the target folder already; of a
+/// package with a program its other tests, which would put the toys' program in the place of ours, are not built.
+fn together(names: &[String]) -> Part {
+    let copy = step::target_dir().join("toys");
+    let (mut wanted, mut command) = (Vec::new(), step::cargo("test --lib --bins"));
+    let made = Part::of("toys", || {
+        wanted = toys()?;
+        wanted.retain(|toy| names.is_empty() || names.contains(&toy.name));
+        if wanted.is_empty() {
+            return Err("there is no toy of this name in xtask/toys".into());
+        }
+        tree::copy_with(&copy, &[])?;
+        for toy in &wanted {
+            toy.keeps_its_promise()?;
+            if !applied(&toy.file, &copy, &[]) {
+                return Err(format!("xtask/toys/{}.patch cannot be applied", toy.name));
+            }
+        }
+        Ok(())
+    });
+    if !made.is_good() {
+        return made;
+    }
+    let packages: BTreeSet<&str> = wanted.iter().map(|toy| toy.package.as_str()).collect();
+    for package in packages {
+        command.args(["-p", package]);
+    }
+    command
+        .arg("toy")
+        .current_dir(&copy)
+        .env("CARGO_TARGET_DIR", step::target_dir());
+    let name = format!("toys ({}), each a file or folder and a few rows", wanted.len());
+    let mut part = Part::tests(&name, vec![step::gently(&command)]);
+    let passed = |toy: &&Toy| part.passed.iter().any(|test| test.contains(&toy.test));
+    let untested = wanted.iter().filter(|toy| !passed(toy));
+    let untested: Vec<String> = untested
+        .map(|toy| format!("toy {}: no test {} passed", toy.name, toy.test))
+        .collect();
+    part.failed.extend(untested);
+    part
 }
 
 impl Toy {
@@ -103,7 +133,10 @@ impl Toy {
                 .map(str::trim)
                 .ok_or_else(|| format!("{}: its first lines have no `# {name}: …`", file.display()))
         };
-        let rows = head("rows")?;
+        let (rows, test) = (head("rows")?, head("test")?);
+        let (package, test) = test
+            .split_once(' ')
+            .ok_or_else(|| format!("{}: `# test: PACKAGE NAME`, not {test}", file.display()))?;
         Ok(Toy {
             name: file
                 .file_stem()
@@ -111,7 +144,8 @@ impl Toy {
                 .to_string_lossy()
                 .into_owned(),
             file: file.to_path_buf(),
-            test: head("test")?.into(),
+            package: package.into(),
+            test: test.into(),
             rows: rows
                 .parse()
                 .map_err(|_| format!("{}: {rows} is no number of rows", file.display()))?,
@@ -138,42 +172,6 @@ impl Toy {
             ));
         }
         Ok(())
-    }
-
-    /// Tests it in a copy of the tree. What that depends on is built in the target folder already. Of a package with a
-    /// program `--bins` are to be tested: other tests would put the toy's program in the place of ours.
-    fn run(&self) -> Part {
-        let name = format!(
-            "toy {}: one file or folder and {} rows",
-            self.name, self.diff.added
-        );
-        let copy = step::target_dir().join("toys");
-        let made = Part::of(&name, || {
-            self.keeps_its_promise()?;
-            tree::copy_with(&copy, &[])?;
-            match applied(&self.file, &copy, &[]) {
-                true => Ok(()),
-                false => Err(format!("{} cannot be applied", self.file.display())),
-            }
-        });
-        if !made.is_good() {
-            return made;
-        }
-        let mut command = step::cargo("test");
-        command
-            .args(self.test.split(' '))
-            .current_dir(&copy)
-            .env("CARGO_TARGET_DIR", step::target_dir());
-        let part = Part::tests(&name, vec![step::gently(&command)]);
-        match part.is_good() && part.passed() == 0 {
-            true => Part::of(&name, || {
-                Err(format!(
-                    "toy {}: `cargo test {}` runs no test",
-                    self.name, self.test
-                ))
-            }),
-            false => part,
-        }
     }
 }
 
@@ -246,6 +244,7 @@ mod tests {
         Toy {
             name: "toy".into(),
             file: "toy.patch".into(),
+            package: "toy".into(),
             test: "toy".into(),
             rows,
             diff: Diff::read(text),

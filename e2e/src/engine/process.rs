@@ -1,11 +1,12 @@
 //! A server's process, and signals to it and all the processes it started.
 
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
 use crate::guard::ends_with_us;
+use crate::signal::try_signal;
 
 /// The process of a server that is started and ended again and again; killed when dropped.
 #[derive(Debug, Default)]
@@ -170,10 +171,9 @@ fn stands_still(pid: u32) -> bool {
     })
 }
 
-/// Sends a signal to these processes.
+/// Sends a signal to those of these processes that are there.
 pub fn signal_all(pids: &[u32], signal: &str) {
-    let mut kill = Command::new("kill");
-    kill.arg("-s").arg(signal).args(pids.iter().map(u32::to_string));
-    kill.stderr(std::process::Stdio::null());
-    kill.status().ok();
+    for pid in pids {
+        try_signal(*pid, signal);
+    }
 }

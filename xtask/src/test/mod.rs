@@ -129,9 +129,9 @@ impl Asked {
     }
 
     fn programs(&self) -> &'static str {
-        match (self.wanted.end_to_end, self.is_whole() && !self.deep) {
+        match (self.wanted.end_to_end, self.is_whole()) {
             (true, _) => programs::END_TO_END,
-            (false, true) => programs::QUICK,
+            (false, true) => programs::WITHOUT_PROOF,
             (false, false) => programs::ALL,
         }
     }
@@ -197,8 +197,9 @@ const AGAIN_AT_MOST: usize = 20;
 
 /// What computes while the tests wait: commands of cargo, one after the other.
 fn beside(depth: Depth) -> Vec<Part> {
-    let mut parts = vec![examples(depth)];
+    let mut parts = vec![examples()];
     if depth == Depth::Deep {
+        parts.push(Part::tests("the proof's own tests", vec![proof::tests()]));
         parts.push(Part::of("proof, short", || {
             println!("{}", proof::short()?.trim_end());
             Ok(())
@@ -207,18 +208,15 @@ fn beside(depth: Depth) -> Vec<Part> {
             "the command without server and store",
             vec![bare_command()],
         ));
-        parts.extend(toys::run_all());
+        parts.push(toys::run_all());
         parts.push(Part::of("lints of each feature and target", check::each_form));
     }
     parts
 }
 
 /// The examples in the documentation, of what was built.
-fn examples(depth: Depth) -> Part {
-    let mut command = step::cargo("test --workspace --doc");
-    if depth == Depth::Quick {
-        command.args(["--exclude", "mintage-proof"]);
-    }
+fn examples() -> Part {
+    let command = step::cargo("test --workspace --doc --exclude mintage-proof");
     Part::tests("examples in the documentation", vec![step::gently(&command)])
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn parts(ran: &mut Vec<Ran>, again: Vec<Ran>, left: &[Test]) -> Vec<P
         part.seconds += one.seconds;
         part.skipped.extend(one.skipped.iter().cloned());
         if one.passed() {
-            part.passed += 1;
+            part.passed.push(one.name.clone());
             continue;
         }
         let mut said = vec![format!("---- {} ({:.1} s)", one.name, one.seconds)];
@@ -64,7 +64,7 @@ pub(crate) fn parts(ran: &mut Vec<Ran>, again: Vec<Ran>, left: &[Test]) -> Vec<P
         match second.is_some_and(|second| second.passed()) {
             true => {
                 part.flaky.push(path.to_string());
-                part.passed += 1;
+                part.passed.push(one.name.clone());
             }
             false => part.failed.push(path.to_string()),
         }
