@@ -10,8 +10,10 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
 
 use crate::error::Error;
+use crate::hint::Hint;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +35,8 @@ impl Compression {
     /// assert_eq!(Compression::of_name("log.csv".as_ref()), Compression::None);
     /// ```
     pub fn of_name(path: &Path) -> Compression {
-        match path.extension().and_then(|e| e.to_str()) {
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        match ending.to_str() {
             Some("gz" | "gzip") => Compression::Gzip,
             Some("zst" | "zstd") => Compression::Zstd,
             _ => Compression::None,
@@ -105,6 +108,30 @@ impl Source {
             Source::Stdin => None,
         }
     }
+
+    /// Whether it can be read only once.
+    pub(crate) fn flows(&self) -> bool {
+        match self {
+            Source::Stdin => true,
+            // A pipe with a name, such as a shell's <(…).
+            Source::File(path) => path
+                .metadata()
+                .is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
+            Source::Kept(..) => false,
+        }
+    }
+}
+
+/// Copies an input that flows by to a file in `folder`, because it may have to be read twice.
+pub(crate) fn kept(source: &Source, folder: &Path, hint: Hint) -> Result<NamedTempFile, Error> {
+    let cannot = |e: io::Error| Error::file("keep the input in", folder, &e).with_hint(hint.clone());
+    let mut file = NamedTempFile::new_in(folder).map_err(cannot)?;
+    let mut input: Box<dyn Read> = match source.path() {
+        Some(path) => Box::new(File::open(path).map_err(|e| Error::file("read", path, &e))?),
+        None => Box::new(io::stdin().lock()),
+    };
+    io::copy(&mut input, &mut file).map_err(cannot)?;
+    Ok(file)
 }
 
 /// What tells a file from an earlier or another one, without reading it.

@@ -125,7 +125,7 @@ impl Evenness {
 #[inline]
 fn hash_of(seen: &Seen) -> u64 {
     let value = match seen.class {
-        Class::SEQUENCE => i128::from(sequence_of(seen.identity)) as u128,
+        Class::SEQUENCE => sequence_of(seen.identity) as u128,
         _ => seen.identity,
     };
     let mut hasher = SipHasher24::new();
@@ -172,7 +172,7 @@ mod tests {
 
     /// What is found of ids in this order.
     fn found(read_as: &ReadAs, shards: u32, ids: impl Iterator<Item = String>) -> Even {
-        let mut reader = Reader::new(read_as).unwrap();
+        let reader = Reader::new(read_as).unwrap();
         let mut evenness = Evenness::new(shards);
         let mut kinds: Vec<KindCount> = Vec::new();
         for id in ids {

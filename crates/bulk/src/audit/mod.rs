@@ -10,6 +10,8 @@ mod document;
 mod evenness;
 mod html;
 mod kinds;
+#[cfg(test)]
+mod metamorphic;
 mod moves;
 mod order;
 mod ranges;
@@ -17,6 +19,7 @@ mod rates;
 mod reading;
 mod report;
 mod runs;
+mod sample;
 mod shards;
 mod sorted;
 
@@ -38,7 +41,8 @@ pub use shards::Shards;
 pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
 
 use crate::error::{Error, shown};
-use crate::input::{Meter, Source};
+use crate::hint::Hint;
+use crate::input::{Meter, Source, kept};
 use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Row, RowFormat, Rows};
 use crate::sort::Sorter;
@@ -47,7 +51,8 @@ use evenness::Evenness;
 use kinds::{Kind, VERSIONS, formats_of, kind_counts};
 use order::OrderWatch;
 use rates::{LISTED, RateCount};
-use reading::{Class, Numbers as NumbersAre, Reader, Seen, sorts};
+use reading::{Class, Numbers as NumbersAre, Reader, Seen, number, sorts};
+use sample::{SAMPLE, Sample};
 use sorted::{FILES_MAX, IdRecord, examine};
 
 /// What an audit is to do.
@@ -126,13 +131,29 @@ pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> 
     if options.shards < 2 {
         return Err(Error::usage("shards must be 2 or more"));
     }
-    let mut audit = Audit::new(options)?;
-    let meter = Meter::default();
-    let total = total_bytes(options);
-    for file in 0..options.inputs.len() {
-        audit.read(file, &meter, total, watch)?;
+    let mut numbers = Reader::new(&options.read_as)?.numbers;
+    let mut options = options.clone();
+    let mut spools = Vec::new();
+    if let NumbersAre::Undecided = numbers {
+        // All may have to be read again, as what all numbers are.
+        for (source, _) in options.inputs.iter_mut().filter(|(source, _)| source.flows()) {
+            let spool = kept(source, &options.temp, Hint::TempFolder)?;
+            *source = Source::Kept(spool.path().to_path_buf(), source.name());
+            spools.push(spool);
+        }
     }
-    audit.finish(watch)
+    let total = total_bytes(&options);
+    loop {
+        let mut audit = Audit::new(&options, numbers)?;
+        let meter = Meter::default();
+        for file in 0..options.inputs.len() {
+            audit.read(file, &meter, total, watch)?;
+        }
+        match audit.misjudged() {
+            Some(judged) => numbers = judged,
+            None => return audit.finish(watch),
+        }
+    }
 }
 
 fn total_bytes(options: &AuditOptions) -> Option<u64> {
@@ -164,16 +185,19 @@ struct Audit<'a> {
     along: Along,
     rows: u64,
     /// The first ids, until it is decided what numbers are: file, line, text.
-    sample: Option<VecDeque<(usize, u64, Vec<u8>)>>,
+    first: Option<VecDeque<(usize, u64, Vec<u8>)>>,
+    /// Numbers from all over the pile, which tell whether the first misled; none where somebody says what they are.
+    sample: Option<Sample>,
 }
 
 impl<'a> Audit<'a> {
-    fn new(options: &'a AuditOptions) -> Result<Audit<'a>, Error> {
+    fn new(options: &'a AuditOptions, numbers: NumbersAre) -> Result<Audit<'a>, Error> {
         let now_us = micros_of(options.now);
         let tolerance = i64::try_from(options.tolerance.as_micros()).unwrap_or(i64::MAX);
         let names: Vec<String> = options.inputs.iter().map(|(source, _)| source.name()).collect();
-        let reader = Reader::new(&options.read_as)?;
-        let decided = !matches!(reader.numbers, NumbersAre::Undecided);
+        let undecided = matches!(numbers, NumbersAre::Undecided);
+        let mut reader = Reader::new(&options.read_as)?;
+        reader.numbers = numbers;
         Ok(Audit {
             reader,
             sorter: Sorter::new(options.memory_bytes, &options.temp),
@@ -197,7 +221,8 @@ impl<'a> Audit<'a> {
             sequences: Sequences::default(),
             along: Along::default(),
             rows: 0,
-            sample: (!decided).then(VecDeque::new),
+            first: undecided.then(VecDeque::new),
+            sample: undecided.then(Sample::default),
             options,
         })
     }
@@ -240,6 +265,8 @@ impl<'a> Audit<'a> {
             return Err(Error::at(&self.names[file], row.line, problem));
         }
         let text = row.field(0).unwrap_or_default().trim_ascii();
+        // The mark at the head of a file, which joining or sorting files puts anywhere.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         if text.len() < 10 && std::str::from_utf8(text).is_ok_and(means_none) {
             let instead = match row.field(0) {
                 Some([]) => "empty".to_string(),
@@ -250,9 +277,9 @@ impl<'a> Audit<'a> {
             self.without_id(file, row.line, instead);
             return Ok(());
         }
-        if let Some(sample) = &mut self.sample {
-            sample.push_back((file, row.line, text.to_vec()));
-            if sample.len() == SAMPLE_ROWS {
+        if let Some(first) = &mut self.first {
+            first.push_back((file, row.line, text.to_vec()));
+            if first.len() == SAMPLE {
                 self.decide()?;
             }
             return Ok(());
@@ -262,20 +289,37 @@ impl<'a> Audit<'a> {
 
     /// Decides from the first ids what numbers are, and takes them.
     fn decide(&mut self) -> Result<(), Error> {
-        let Some(sample) = self.sample.take() else {
+        let Some(first) = self.first.take() else {
             return Ok(());
         };
-        let texts = sample.iter().map(|(_, _, text)| text.as_slice());
-        self.reader.decide(texts, self.options.now);
-        for (file, line, text) in sample {
+        let numbers: Vec<u64> = first.iter().filter_map(|(_, _, text)| number(text)).collect();
+        self.reader.numbers = self.reader.judge(&numbers, self.options.now);
+        for (file, line, text) in first {
             self.id(file, line, &text)?;
         }
         Ok(())
     }
 
+    /// What numbers are, if the first ids told otherwise than all do: then all was read as what it is not.
+    fn misjudged(&mut self) -> Option<NumbersAre> {
+        let numbers = self.sample.take()?.numbers();
+        let judged = self.reader.judge(&numbers, self.options.now);
+        if judged.layout_name() != self.reader.numbers.layout_name() {
+            return Some(judged);
+        }
+        self.reader.numbers = judged;
+        None
+    }
+
     #[inline]
     fn id(&mut self, file: usize, line: u64, text: &[u8]) -> Result<(), Error> {
-        let Some(seen) = self.reader.read(text) else {
+        let seen = self.reader.read(text);
+        if let Some(sample) = &mut self.sample
+            && let Some(number) = seen.map_or_else(|| number(text), |seen| seen.number())
+        {
+            sample.see(number);
+        }
+        let Some(seen) = seen else {
             let format = self.options.read_as.format.as_deref().unwrap_or("id");
             self.refuse(file, line, format!("{} is not a valid {format}", shown(text)));
             return Ok(());
@@ -308,7 +352,7 @@ impl<'a> Audit<'a> {
         }
         // A sequence's numbers are kept in a form that sorts.
         let value = match class {
-            Class::SEQUENCE => reading::sequence_of(seen.identity).unsigned_abs().into(),
+            Class::SEQUENCE => reading::sequence_of(seen.identity).unsigned_abs(),
             _ => seen.identity,
         };
         self.evenness.see(&seen, value);
@@ -322,9 +366,8 @@ impl<'a> Audit<'a> {
             let place = format!("{}:{line}", self.names[file]);
             self.without.listed.push((place, instead.clone()));
         }
-        if self.spellings.len() < LISTED || self.spellings.contains_key(&instead) {
-            *self.spellings.entry(instead).or_insert(0) += 1;
-        }
+        // Few words mean none, so that there are few spellings of them.
+        *self.spellings.entry(instead).or_insert(0) += 1;
     }
 
     /// The order of the kinds that are more than a few; the others are named.
@@ -354,7 +397,7 @@ impl<'a> Audit<'a> {
                     wanted.entry(repeat.at.1).or_default().push(at);
                 }
             }
-            if wanted.is_empty() || source.path().is_none() {
+            if wanted.is_empty() || source.flows() {
                 continue;
             }
             let column = self.options.column.clone().unwrap_or_else(|| "id".into());
@@ -408,6 +451,7 @@ impl<'a> Audit<'a> {
         self.without
             .spellings
             .sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        self.without.spellings.truncate(LISTED);
         let layout_of = layout.as_ref().map(|(layout, _)| &**layout);
         let even = self.evenness.result(&counts, layout_of, found.repeats.lines > 0);
         let (times, workers) = self.rates.result();
@@ -470,5 +514,3 @@ fn micros_of(at: Timestamp) -> i64 {
 const MILLISECOND: std::time::Duration = std::time::Duration::from_millis(1);
 /// A thirty-second of the memory for sorting holds ends of runs, 16 bytes each.
 const MEMORY_PER_END: usize = 512;
-/// How many ids decide what numbers are.
-const SAMPLE_ROWS: usize = 4096;

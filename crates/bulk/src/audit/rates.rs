@@ -79,6 +79,7 @@ pub(super) struct RateCount {
     buckets: HashMap<i64, u64>,
     /// The bucket of the last id: ids come in runs. The bucket's first microsecond, the one after its last, its count.
     run: (i64, i64, u64),
+    /// By number; those of nodes are marked, for a worker may have the same.
     workers: HashMap<u64, Line>,
     more: bool,
     steps_back: u64,
@@ -170,7 +171,8 @@ impl RateCount {
         clock_seq: Option<u64>,
         place: &impl Fn() -> String,
     ) {
-        let Some(line) = self.workers.get_mut(&worker) else {
+        let key = worker | u64::from(clock_seq.is_some()) << NODE;
+        let Some(line) = self.workers.get_mut(&key) else {
             if self.workers.len() == WORKERS_MAX {
                 self.more = true;
                 return;
@@ -185,7 +187,7 @@ impl RateCount {
                 changes: 0,
                 node: clock_seq.is_some(),
             };
-            self.workers.insert(worker, line);
+            self.workers.insert(key, line);
             return;
         };
         line.ids += 1;
@@ -228,9 +230,9 @@ impl RateCount {
         let mut busiest: Vec<WorkerSeen> = self
             .workers
             .iter()
-            .map(|(worker, line)| WorkerSeen {
-                worker: *worker,
-                name: name_of(*worker, line.node),
+            .map(|(key, line)| WorkerSeen {
+                worker: key & !(1 << NODE),
+                name: name_of(key & !(1 << NODE), line.node),
                 ids: line.ids,
                 first_us: line.first_us,
                 last_us: line.last_us,
@@ -238,7 +240,8 @@ impl RateCount {
                 clock_seq_changes: line.changes,
             })
             .collect();
-        busiest.sort_unstable_by_key(|worker| (std::cmp::Reverse(worker.ids), worker.worker));
+        busiest
+            .sort_by_cached_key(|worker| (std::cmp::Reverse(worker.ids), worker.worker, worker.name.clone()));
         busiest.truncate(1000);
         let workers = Workers {
             count: self.workers.len() as u64,
@@ -263,6 +266,8 @@ fn name_of(worker: u64, node: bool) -> String {
 /// How many of a kind are listed.
 pub(super) const LISTED: usize = 20;
 const WORKERS_MAX: usize = 1 << 16;
+/// The bit that marks a node's number: nodes have 48 bits, and no layout has a worker of 64.
+const NODE: u32 = 63;
 /// 22 years of hours.
 const BUCKETS_MAX: usize = 200_000;
 
@@ -311,6 +316,18 @@ mod tests {
             .collect();
         assert_eq!(steps, [(75, "a:6"), (10, "a:3"), (1, "a:7")]);
         assert_eq!((workers.busiest[0].worker, workers.busiest[0].ids), (1, 5));
+    }
+
+    #[test]
+    fn a_worker_and_a_node_of_one_number_are_two() {
+        let mut rates = RateCount::new(i64::MAX);
+        for (micros, clock_seq) in [(7, None), (5, Some(1)), (8, None)] {
+            rates.worker(3, micros, clock_seq, &String::new);
+        }
+        let (_, workers) = rates.result();
+        let names: Vec<&str> = workers.busiest.iter().map(|worker| &*worker.name).collect();
+        assert_eq!(names, ["3", "00:00:00:00:00:03"]);
+        assert_eq!((workers.count, workers.steps_back), (2, 0));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! From the text of an id to what the audit counts: its kind, its value, its time, its worker.
 
 use std::hash::Hasher;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 
 use mintage::{
     FORMATS, Family, Format, GenOption, GenOptions, Layout, PRESETS, Timestamp, format, inspect_layout,
+    parse_uuid_lenient,
 };
 use siphasher::sip128::{Hasher128, SipHasher24};
 use uuid::Uuid;
@@ -13,6 +15,8 @@ use crate::error::{Error, nearest};
 use crate::hint::Hint;
 
 /// A kind of id, as far as equal values of different kinds are different ids.
+///
+/// It follows from the text alone, whatever stands before it, and for numbers from all numbers of the pile.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Class(pub(super) u8);
 
@@ -71,11 +75,12 @@ impl Class {
 }
 
 /// The number of a sequence from the form in which it sorts.
-pub(super) fn sequence_of(identity: u128) -> i64 {
-    (identity as u64 ^ SIGN) as i64
+pub(super) fn sequence_of(identity: u128) -> i128 {
+    identity as i128 - SEQUENCE_ZERO
 }
 
-const SIGN: u64 = 1 << 63;
+/// Where 0 sorts: numbers go from -2^63 to 2^64-1, what a BIGINT holds with and without a sign.
+const SEQUENCE_ZERO: i128 = 1 << 63;
 
 /// What an id says.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -110,6 +115,15 @@ impl Seen {
             detail: 0,
         }
     }
+
+    /// The number that it is, if it is one that a Snowflake can be.
+    pub(super) fn number(&self) -> Option<u64> {
+        match self.class {
+            Class::SNOWFLAKE => Some(self.identity as u64),
+            Class::SEQUENCE => u64::try_from(sequence_of(self.identity)).ok(),
+            _ => None,
+        }
+    }
 }
 
 /// How ids are to be read.
@@ -127,8 +141,6 @@ pub(super) struct Reader {
     only: Option<Only>,
     /// How numbers are read; decided by a sample where nobody says it.
     pub(super) numbers: Numbers,
-    /// The row that read the last id of an unusual kind.
-    last_row: usize,
     options: GenOptions,
 }
 
@@ -166,6 +178,16 @@ pub(super) enum Numbers {
     },
 }
 
+impl Numbers {
+    /// What tells one way of reading them from another.
+    pub(super) fn layout_name(&self) -> Option<&str> {
+        match self {
+            Numbers::Snowflake { layout, .. } => Some(layout.name()),
+            _ => None,
+        }
+    }
+}
+
 impl Reader {
     /// # Errors
     /// There is no format of that name.
@@ -186,22 +208,19 @@ impl Reader {
                 layout: layout.clone(),
                 guessed: None,
             },
-            (None, Some(Only::Sequence)) => Numbers::Sequence,
-            _ => Numbers::Undecided,
+            (None, None | Some(Only::Snowflake)) => Numbers::Undecided,
+            (None, Some(_)) => Numbers::Sequence,
         };
         Ok(Reader {
             only,
             numbers,
-            last_row: FORMATS.len(),
             options: GenOptions::default(),
         })
     }
 
-    /// Decides what numbers are: Snowflakes of the first known layout in which nearly all have a time that can be,
-    /// or plain numbers.
-    pub(super) fn decide<'a>(&mut self, sample: impl Iterator<Item = &'a [u8]>, now: Timestamp) {
-        let Numbers::Undecided = self.numbers else { return };
-        let numbers: Vec<u64> = sample.filter_map(number).collect();
+    /// What these numbers are: Snowflakes of the first known layout in which nearly all have a time that can be, or
+    /// plain numbers.
+    pub(super) fn judge(&self, numbers: &[u64], now: Timestamp) -> Numbers {
         let fits = |layout: &Layout| {
             let good = numbers.iter().filter(|id| {
                 inspect_layout(**id, layout, now).is_some_and(|reading| reading.confidence > 0.5)
@@ -212,7 +231,7 @@ impl Reader {
             true => Vec::new(),
             false => PRESETS.iter().filter(|preset| fits(&preset.layout())).collect(),
         };
-        self.numbers = match (fitting.first(), self.only) {
+        match (fitting.first(), self.only) {
             (Some(first), _) => Numbers::Snowflake {
                 layout: Arc::new(first.layout()),
                 guessed: Some(fitting[1..].iter().map(|preset| preset.name).collect()),
@@ -222,12 +241,12 @@ impl Reader {
                 guessed: Some(Vec::new()),
             },
             (None, _) => Numbers::Sequence,
-        };
+        }
     }
 
     /// Reads an id; `None` if it is not what it should be. Nothing is wrong without a wish: then it is text.
     #[inline]
-    pub(super) fn read(&mut self, text: &[u8]) -> Option<Seen> {
+    pub(super) fn read(&self, text: &[u8]) -> Option<Seen> {
         match self.only {
             None => Some(self.any(text)),
             Some(Only::Uuid(version)) => {
@@ -235,14 +254,18 @@ impl Reader {
                 (version == 0 || seen.version == version).then_some(seen)
             }
             Some(Only::Snowflake) => self.snowflake(number(text)?),
-            Some(Only::Sequence) => read_sequence(text),
-            Some(Only::Row(row)) => read_row(row, text, &self.options),
+            Some(Only::Sequence) => decimal(text).map(sequence),
+            Some(Only::Row(row)) => read_row(row, false, text, &self.options).or_else(|| {
+                forgives(&FORMATS[row])
+                    .then(|| read_row(row, true, text, &self.options))
+                    .flatten()
+            }),
         }
     }
 
     #[inline]
-    fn any(&mut self, text: &[u8]) -> Seen {
-        if matches!(text.len(), 36 | 32 | 38 | 45)
+    fn any(&self, text: &[u8]) -> Seen {
+        if text.len() >= 32
             && let Some(seen) = read_uuid(text)
         {
             return seen;
@@ -250,14 +273,8 @@ impl Reader {
         if let Some(seen) = self.number(text) {
             return seen;
         }
-        if let Some(seen) = read_row(self.last_row, text, &self.options) {
+        if let Some(seen) = self.own(text) {
             return seen;
-        }
-        for row in 0..FORMATS.len() {
-            if let Some(seen) = read_row(row, text, &self.options) {
-                self.last_row = row;
-                return seen;
-            }
         }
         let hash = hash(text);
         Seen {
@@ -267,15 +284,29 @@ impl Reader {
         }
     }
 
+    /// Reads an id of the formats that have a row and no way of their own.
+    fn own(&self, text: &[u8]) -> Option<Seen> {
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        if digits.len() <= DIGITS_MAX && digits.iter().all(u8::is_ascii_digit) {
+            // A number of more than 64 bits, though some formats have no other characters.
+            return None;
+        }
+        let trials = TRIALS.get(text.len()).or(TRIALS.last())?;
+        trials.iter().find_map(|(row, lenient)| {
+            let seen = read_row(*row, *lenient, text, &self.options)?;
+            // Any word is as long as some id of such a format; a time tells one.
+            let format = &FORMATS[*row];
+            let word = format.text_len.0 == 1 && format.time.is_some();
+            (!word || seen.micros.is_some_and(|us| LIKELY_US.contains(&us))).then_some(seen)
+        })
+    }
+
     #[inline]
     fn number(&self, text: &[u8]) -> Option<Seen> {
-        match &self.numbers {
-            // What does not fit the layout, a negative number for one, is still a number.
-            Numbers::Snowflake { .. } => number(text)
-                .and_then(|id| self.snowflake(id))
-                .or_else(|| read_sequence(text)),
-            _ => read_sequence(text),
-        }
+        let value = decimal(text)?;
+        // What does not fit the layout, a negative number for one, is still a number.
+        let snowflake = u64::try_from(value).ok().and_then(|id| self.snowflake(id));
+        Some(snowflake.unwrap_or_else(|| sequence(value)))
     }
 
     #[inline]
@@ -311,7 +342,9 @@ pub fn read_id(text: &[u8], read_as: &ReadAs) -> Result<Option<IdRead>, Error> {
 }
 
 fn read_uuid(text: &[u8]) -> Option<Seen> {
-    let id = Uuid::try_parse_ascii(text).ok()?;
+    let id = Uuid::try_parse_ascii(text)
+        .ok()
+        .or_else(|| parse_uuid_lenient(text).ok())?;
     let value = id.as_u128();
     let mut seen = Seen::new(Class::UUID, value);
     if id.get_variant() != uuid::Variant::RFC4122 {
@@ -342,23 +375,32 @@ fn read_uuid(text: &[u8]) -> Option<Seen> {
 /// Microseconds from 1582-10-15 to 1970-01-01.
 const GREGORIAN_MICROS: i64 = 12_219_292_800_000_000;
 
-fn read_sequence(text: &[u8]) -> Option<Seen> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
+/// A number of a sequence, from -2^63 to 2^64-1.
+#[inline]
+fn sequence(value: i128) -> Seen {
+    let sorting = (value + SEQUENCE_ZERO) as u128;
+    Seen {
+        // Ranges are those of a signed BIGINT: what it does not hold sorts behind its last number.
+        key: sorting.min(u64::MAX.into()) << 64 | sorting.saturating_sub(u64::MAX.into()),
+        ..Seen::new(Class::SEQUENCE, sorting)
     }
-    let value: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    let sorting = value as u64 ^ SIGN;
-    Some(Seen {
-        key: u128::from(sorting) << 64,
-        ..Seen::new(Class::SEQUENCE, sorting.into())
-    })
+}
+
+/// A number with a sign or without, from -2^63 to 2^64-1.
+#[inline]
+fn decimal(text: &[u8]) -> Option<i128> {
+    match text.strip_prefix(b"-") {
+        None => number(text).map(i128::from),
+        Some(digits) => number(digits)
+            .map(|value| -i128::from(value))
+            .filter(|value| *value >= -SEQUENCE_ZERO),
+    }
 }
 
 /// A number without a sign.
 #[inline]
-fn number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() || text.len() > 20 {
+pub(super) fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > DIGITS_MAX {
         return None;
     }
     text.iter().try_fold(0u64, |value, byte| {
@@ -370,17 +412,58 @@ fn number(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reads one of the other formats by its row.
-fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
-    let format = FORMATS.get(row)?;
-    if text.len() < format.text_len.0 || text.len() > format.text_len.1 {
-        return None;
-    }
+/// As many as 2^64-1 has.
+const DIGITS_MAX: usize = 20;
+
+/// By the length of a text, the rows that may read it in the order in which they are tried, and whether they forgive.
+///
+/// What claims fewest texts comes first: texts of one length before those of any, and of those the few with a mark of
+/// their own (no bits) before numbers of all bits. Slips are forgiven before texts of any length are thought of, so that
+/// an id in either case is one id. Longer texts are of the last list.
+static TRIALS: LazyLock<Vec<Vec<(usize, bool)>>> = LazyLock::new(|| {
+    let longest = FORMATS.iter().map(|row| row.text_len.1).max().unwrap_or(0);
+    (0..=longest + 1).map(trials_of).collect()
+});
+
+fn trials_of(chars: usize) -> Vec<(usize, bool)> {
+    let mut trials = Vec::new();
     // Plain numbers and UUIDs have their own ways.
-    if format.family != Family::Own {
-        return None;
+    for (at, row) in FORMATS
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.family == Family::Own)
+    {
+        let (least, most) = row.text_len;
+        if (least..=most).contains(&chars) {
+            let rank = if least == most { u8::from(row.bits > 0) } else { 3 };
+            trials.push((rank, at, false));
+        }
+        // A slip adds no more than hyphens.
+        if forgives(row) && (least..=2 * most).contains(&chars) {
+            trials.push((2, at, true));
+        }
     }
-    let id = format.parse(text, options).ok()?;
+    trials.sort_unstable();
+    trials.into_iter().map(|(_, at, lenient)| (at, lenient)).collect()
+}
+
+/// Whether ids of the format may be written less exactly. Texts of any length never: most words then were ids of them,
+/// and different ones the same.
+fn forgives(row: &Format) -> bool {
+    row.has_lenient() && row.text_len.0 == row.text_len.1
+}
+
+/// 1985 to 2100, in microseconds: when ids are likely to be made.
+const LIKELY_US: Range<i64> = 473_385_600_000_000..4_102_444_800_000_000;
+
+/// Reads one of the other formats by its row.
+fn read_row(row: usize, lenient: bool, text: &[u8], options: &GenOptions) -> Option<Seen> {
+    let format = FORMATS.get(row)?;
+    let id = match lenient {
+        true => format.parse_lenient(text, options),
+        false => format.parse(text, options),
+    };
+    let id = id.ok()?;
     let mut seen = Seen::new(Class::of_row(row), 0);
     match (id.number(), id.text()) {
         (Some(value), None) => (seen.identity, seen.rank) = (value, value),
@@ -449,7 +532,7 @@ mod tests {
     #[test]
     fn every_kind_is_told_with_its_time_and_worker() {
         let mut any = reader(None);
-        any.decide([&b"1541815603606036480"[..]].into_iter(), now());
+        any.numbers = any.judge(&[1541815603606036480], now());
         for (text, class, version, millis, worker) in [
             (
                 "c232ab00-9414-11ec-b3c8-9f6bdeced846",
@@ -502,7 +585,7 @@ mod tests {
 
     #[test]
     fn one_id_in_two_spellings_is_one_id() {
-        let mut any = reader(None);
+        let any = reader(None);
         let a = any.read(b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f").unwrap();
         for other in [
             "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
@@ -519,7 +602,7 @@ mod tests {
 
     #[test]
     fn version_1_ranks_by_its_time() {
-        let mut any = reader(None);
+        let any = reader(None);
         let early = any.read(b"ffffffff-0000-11ec-8000-000000000001").unwrap();
         let late = any.read(b"00000000-0001-11ec-8000-000000000001").unwrap();
         assert!(early.rank < late.rank && early.identity > late.identity);
@@ -530,9 +613,9 @@ mod tests {
     #[test]
     fn small_numbers_are_a_sequence_and_a_wish_is_a_wish() {
         let mut any = reader(None);
-        any.decide([&b"1"[..], b"2", b"1000000"].into_iter(), now());
+        any.numbers = any.judge(&[1, 2, 1_000_000], now());
         assert_eq!(any.read(b"7").unwrap().class, Class::SEQUENCE);
-        let mut only = reader(Some("uuid7"));
+        let only = reader(Some("uuid7"));
         assert!(only.read(b"c232ab00-9414-11ec-b3c8-9f6bdeced846").is_none());
         assert!(only.read(b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f").is_some());
         let said = Reader::new(&ReadAs {
@@ -547,7 +630,7 @@ mod tests {
         fn no_text_makes_a_reader_panic(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..60)) {
             for format in [None, Some("uuid"), Some("snowflake"), Some("sequence"), Some("ulid"), Some("ksuid")] {
                 let mut reader = reader(format);
-                reader.decide([&text[..]].into_iter(), now());
+                reader.numbers = reader.judge(&number(&text).into_iter().collect::<Vec<_>>(), now());
                 if let Some(seen) = reader.read(&text) {
                     seen.class.text(seen.identity);
                 }

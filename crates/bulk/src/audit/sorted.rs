@@ -102,9 +102,9 @@ pub struct Repeat {
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Numbers {
     /// The smallest.
-    pub min: i64,
+    pub min: i128,
     /// The largest.
-    pub max: i64,
+    pub max: i128,
     /// The step between neighbours.
     pub step: u64,
     /// How many different ones there are.
@@ -121,9 +121,9 @@ pub struct Numbers {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 pub struct NumberGap {
     /// The number before it.
-    pub after: i64,
+    pub after: i128,
     /// The number behind it.
-    pub before: i64,
+    pub before: i128,
     /// How many are missing.
     pub lost: u64,
 }
@@ -235,22 +235,22 @@ const PLACES_MAX: usize = 20;
 /// Follows the numbers of a sequence in order.
 #[derive(Default)]
 struct Gaps {
-    min: i64,
-    last: Option<i64>,
+    min: i128,
+    last: Option<i128>,
     distinct: u64,
     /// How often each distance was seen, as far as they are few.
-    distances: HashMap<u64, u64>,
+    distances: HashMap<u128, u64>,
     more: u64,
     /// The last distance, and how often it came again.
-    run: (u64, u64),
-    divisor: u64,
+    run: (u128, u64),
+    divisor: u128,
     /// The largest distances with the number before them.
-    largest: BTreeMap<(u64, i64), ()>,
+    largest: BTreeMap<(u128, i128), ()>,
 }
 
 impl Gaps {
     #[inline]
-    fn see(&mut self, number: i64) {
+    fn see(&mut self, number: i128) {
         self.distinct += 1;
         let Some(last) = self.last.replace(number) else {
             self.min = number;
@@ -272,7 +272,7 @@ impl Gaps {
         }
     }
 
-    fn note(&mut self, distance: u64, last: i64) {
+    fn note(&mut self, distance: u128, last: i128) {
         self.keep_run();
         self.divisor = gcd(self.divisor, distance);
         let known = distance == self.divisor || self.distances.contains_key(&distance);
@@ -307,22 +307,27 @@ impl Gaps {
         Some(Numbers {
             min: self.min,
             max,
-            step,
+            step: whole(step),
             distinct: self.distinct,
-            lost: (steps + 1).saturating_sub(self.distinct),
+            lost: whole((steps + 1).saturating_sub(self.distinct.into())),
             gaps: gaps + self.more,
             largest: largest
                 .map(|(distance, after)| NumberGap {
                     after,
-                    before: after.wrapping_add(distance as i64),
-                    lost: distance / step - 1,
+                    before: after + distance as i128,
+                    lost: whole(distance / step - 1),
                 })
                 .collect(),
         })
     }
 }
 
-fn gcd(mut a: u64, mut b: u64) -> u64 {
+/// All but the distance from a number below 0 to one above 2^63 fits.
+fn whole(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -368,8 +373,8 @@ mod tests {
         );
     }
 
-    fn numbers(numbers: impl Iterator<Item = i64>) -> Numbers {
-        let sign = |n: i64| u128::from(n as u64 ^ 1 << 63);
+    fn numbers(numbers: impl Iterator<Item = i128>) -> Numbers {
+        let sign = |n: i128| (n + (1 << 63)) as u128;
         let ids: Vec<_> = numbers
             .enumerate()
             .map(|(i, n)| (Class::SEQUENCE, sign(n), 0, i as u64))
@@ -402,7 +407,7 @@ mod tests {
             (found.min, found.max, found.step, found.lost, found.gaps),
             (-500, 490, 10, 1, 1)
         );
-        let whole = numbers([i64::MIN, i64::MAX].into_iter());
+        let whole = numbers([i64::MIN, i64::MAX].into_iter().map(i128::from));
         assert_eq!((whole.lost, whole.gaps), (0, 0));
         assert_eq!(whole.step, u64::MAX);
     }

@@ -30,7 +30,7 @@ pub use scheme::{BackfillFormat, SchemeOptions};
 
 use crate::error::Error;
 use crate::hint::Hint;
-use crate::input::{Compression, Identity, Meter, Source};
+use crate::input::{Compression, Identity, Meter, Source, kept};
 use crate::progress::Watch;
 use crate::rows::{Position, RowFormat, Rows};
 use crate::time::TimeReader;
@@ -112,16 +112,8 @@ struct BackfillRun<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, Error> {
-    let once = match &options.input {
-        Source::Stdin => true,
-        // A pipe with a name, such as a shell's <(…).
-        Source::File(path) => path
-            .metadata()
-            .is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
-        Source::Kept(..) => false,
-    };
-    let spool = (once && !options.in_order)
-        .then(|| spooled(options))
+    let spool = (options.input.flows() && !options.in_order)
+        .then(|| kept(&options.input, &temp_of(options), Hint::TempFolderOrSorted))
         .transpose()?;
     let mut spooled = options.clone();
     if let Some(spool) = &spool {
@@ -391,20 +383,6 @@ fn wish(options: &BackfillOptions) -> String {
     };
     let digest = Sha256::digest(format!("{} {decides:?}", env!("CARGO_PKG_VERSION")));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Copies an input that flows by to a file, because it may have to be read twice.
-fn spooled(options: &BackfillOptions) -> Result<tempfile::NamedTempFile, Error> {
-    let folder = temp_of(options);
-    let cannot =
-        |e: &std::io::Error| Error::file("keep the input in", &folder, e).with_hint(Hint::TempFolderOrSorted);
-    let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|e| cannot(&e))?;
-    let mut input: Box<dyn std::io::Read> = match &options.input {
-        Source::File(path) => Box::new(File::open(path).map_err(|e| Error::file("read", path, &e))?),
-        _ => Box::new(std::io::stdin().lock()),
-    };
-    std::io::copy(&mut input, &mut file).map_err(|e| cannot(&e))?;
-    Ok(file)
 }
 
 fn temp_of(options: &BackfillOptions) -> PathBuf {
