@@ -76,7 +76,10 @@ impl Driver<'_> {
     pub async fn run(&self, name: &Name, planned: &Move, goal: Goal) -> Result<Driven, DriveError> {
         let mut refusing = Refusing::default();
         let mut now = match self.read(name).await? {
-            Some(found) => self.begin_again(name, found, planned, goal).await?,
+            Some(found) => {
+                let found = self.begin_again(name, found, planned, goal).await?;
+                self.advanced(name, found, planned.advance, goal).await?
+            }
             None if goal == Goal::Back => return Err(DriveError::nothing(name)),
             None => self.write(name, None, &self.fresh(planned)).await?.now,
         };
@@ -155,6 +158,32 @@ impl Driver<'_> {
         // A late fence of the old id may stand already: then the source shows the fence's bounds, not its own.
         if self.look(&found.record.key).await?.fence != Fence::None {
             next.before = found.record.before.clone();
+        }
+        Ok(self.write(name, Some(found.version), &next).await?.now)
+    }
+
+    /// The move with as large an advance as this command gives. Before it is fenced a fence of its own shows that this
+    /// store was set back: what was given out since then is nowhere but in the command.
+    async fn advanced(
+        &self,
+        name: &Name,
+        found: VersionedMove,
+        advance: u64,
+        goal: Goal,
+    ) -> Result<VersionedMove, DriveError> {
+        let (record, opens) = (&found.record, matches!(goal, Goal::Open { .. }));
+        let is_before_fence = record.phase < Phase::Fencing && goal != Goal::Beside;
+        if is_before_fence && !(opens && advance > 0) && self.fence_of(record).await? == Some(record.id) {
+            return Err(DriveError::set_back(name, record.phase));
+        }
+        if !opens || record.phase > Phase::Fenced || advance <= record.advance {
+            return Ok(found);
+        }
+        let mut next = self.at_phase(record, record.phase);
+        next.advance = advance;
+        if let Some(mark) = record.mark.filter(|_| record.phase == Phase::Fenced) {
+            let first = first_number(&record.definition, mark, record.highest, advance);
+            next.first = Some(first.map_err(|why| DriveError::refused(name, &found, why))?);
         }
         Ok(self.write(name, Some(found.version), &next).await?.now)
     }
@@ -258,7 +287,7 @@ impl Driver<'_> {
             }
         }
         let of = &now.record.definition;
-        let reserved = self.same(name, now).await?.reserved;
+        let reserved = given_out(&now.record, self.same(name, now).await?.reserved);
         match reserved.filter(|number| !(of.min..=of.max).contains(number)) {
             None => Ok(()),
             Some(number) => Err(DriveError::beyond(name, number, of)),
@@ -270,9 +299,10 @@ impl Driver<'_> {
     async fn give_back(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
         let sealed = self.sealed(name, now).await?;
         let mut now = sealed.now;
-        if now.record.issued != sealed.reserved {
+        let issued = given_out(&now.record, sealed.reserved);
+        if now.record.issued != issued {
             let mut next = self.at_phase(&now.record, Phase::Returning);
-            next.issued = sealed.reserved;
+            next.issued = issued;
             now = self.write(name, Some(now.version), &next).await?.now;
         }
         self.lift(name, &now).await?;
@@ -361,13 +391,16 @@ impl Driver<'_> {
     }
 
     async fn former_fence(&self, record: &Move) -> Result<Option<MoveId>, DriveError> {
+        let of = self.fence_of(record).await?;
+        Ok(of.filter(|of| record.former.contains(of)))
+    }
+
+    /// The move whose fence stands at the source.
+    async fn fence_of(&self, record: &Move) -> Result<Option<MoveId>, DriveError> {
         let check = self.source.check(&record.key, &note_of(record, record.id)).await;
-        let fence = check.map_err(DriveError::look)?;
-        Ok(match fence {
-            Fence::Ours { id: Some(of), .. } | Fence::Broken { id: Some(of), .. } => {
-                record.former.contains(&of).then_some(of)
-            }
-            _ => None,
+        Ok(match check.map_err(DriveError::look)? {
+            Fence::Ours { id, .. } | Fence::Broken { id, .. } => id,
+            Fence::None => None,
         })
     }
 
@@ -483,6 +516,22 @@ impl Driver<'_> {
             false => Err(DriveError::other_counter(name, found)),
         }
     }
+}
+
+/// The furthest number that may have been given out here. An advance is for numbers that nobody has a record of: who goes
+/// back does not come to them either.
+fn given_out(record: &Move, reserved: Option<i64>) -> Option<i64> {
+    let up = record.definition.increment > 0;
+    let before = |first: i64| {
+        if up {
+            first.saturating_sub(1)
+        } else {
+            first.saturating_add(1)
+        }
+    };
+    let advanced = record.first.filter(|_| record.advance > 0).map(before);
+    let both = [reserved, advanced].into_iter().flatten();
+    both.reduce(|a, b| if up { a.max(b) } else { a.min(b) })
 }
 
 /// Whether the call may be made again at once: every call of the driver is one that may.

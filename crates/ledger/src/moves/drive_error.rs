@@ -93,6 +93,19 @@ impl DriveError {
         )
     }
 
+    pub(super) fn set_back(name: &Name, phase: Phase) -> DriveError {
+        let message = format!(
+            "{name} is {} by the record in this store, and the fence of this very move stands at its source: the store \
+             was set back or restored, and numbers from the fence on may have been given out here since",
+            phase.as_str()
+        );
+        DriveError::new(
+            DriveErrorKind::Refused,
+            message,
+            "--cut --advance N --apply ends it, N further: as many as may have been given out since the fence",
+        )
+    }
+
     pub(super) fn not_from(name: &Name, phase: Phase, goal: Goal) -> DriveError {
         let message = format!("{name} cannot be {goal}: its move is at {}", phase.as_str());
         let hint = match phase {

@@ -118,9 +118,10 @@ impl State {
     /// What this record says of a number.
     fn judge(&self, number: i64) -> Judged {
         let of_the_past = self.unknown
-            || self
-                .past
-                .is_some_and(|(low, high)| (low..=high).contains(&number));
+            || [self.past, self.elsewhere, self.repeatable]
+                .iter()
+                .flatten()
+                .any(|(low, high)| (*low..=*high).contains(&number));
         let unless_past = |judged| match of_the_past {
             true => Judged::OfThePast,
             false => judged,

@@ -226,10 +226,12 @@ impl Sequence {
         self.taken(self.stock.take(n))
     }
 
-    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2).
-    /// What lies before the run is given up: numbers rise. No I/O; and no lock where the current block has them.
+    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2), and
+    /// never where [`Sequence::take_contiguous`] refuses. What lies before the run is given up: numbers rise. No I/O; and no
+    /// lock where the current block has them.
     #[inline]
     pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
+        self.check_run(n).ok()?;
         match self.stock.take_exactly(n) {
             Taken::Empty => self.take_further(n),
             taken => self.taken(taken),
@@ -274,10 +276,16 @@ impl Sequence {
     /// # Errors
     /// As [`Sequence::take`]; and fewer than `n` numbers are left before the bound or the next wrap.
     pub async fn take_contiguous(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
-        if n > 1 && self.published.load().stripe().of > 1 {
+        self.check_run(n)?;
+        self.take_or_ask(Ask { n, contiguous: true }).await
+    }
+
+    /// Whether a run of `n` can be had at all, of memory or of the store.
+    fn check_run(&self, n: u64) -> Result<(), LedgerError> {
+        let stores = self.published.load().stripe().of;
+        if n > 1 && stores > 1 {
             return Err(LedgerError::Invalid(format!(
-                "a run of {n} numbers: each of the {} stores has its own share, so that none has a run",
-                self.published.load().stripe().of
+                "a run of {n} numbers: each of the {stores} stores has its own share, so that none has a run"
             )));
         }
         if n == 0 || n > stock::TAKE_MAX {
@@ -286,7 +294,12 @@ impl Sequence {
                 stock::TAKE_MAX
             )));
         }
-        self.take_or_ask(Ask { n, contiguous: true }).await
+        Ok(())
+    }
+
+    /// From one number to the next, by the definition that this process knows.
+    pub fn increment(&self) -> i64 {
+        self.published.load().def.increment
     }
 
     async fn take_or_ask(self: &Arc<Self>, mut ask: Ask) -> Result<Run, LedgerError> {

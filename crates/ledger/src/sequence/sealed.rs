@@ -1,10 +1,10 @@
 //! What a move does with a sequence's record (protocol M1 to M4), and what it keeps everybody else from doing.
 
-use mintage::{Base, SequenceOptions};
+use mintage::{Base, SequenceDef, SequenceOptions};
 
 use super::passage::{Pass, Passage, PassageIs};
 use super::spec::{Gap, SequenceSpec};
-use super::state::{State, beyond};
+use super::state::{MayRepeat, State, called, edge, first_beyond, not_called, union};
 use crate::error::LedgerError;
 use crate::moves::Definition;
 use crate::name::Name;
@@ -122,7 +122,7 @@ impl State {
         self.check_free_for(name, pass, max_gap)?;
         let mut next = self.base_of_pass(name, pass, max_gap)?;
         if let Some(first) = pass.first {
-            next.forward_to(name, first, past)?;
+            next = next.brought_here(name, first, past)?;
         }
         if matches!(pass.passage.is, PassageIs::Beside(_)) {
             next.check_beside(name, next.stripe().of > 1)?;
@@ -155,26 +155,28 @@ impl State {
             // Another import of the name: the source may be made otherwise by now.
             return made_anew(&self.tombstone(self.ordinal));
         }
-        let mut next = self.clone();
-        let was_beside = matches!(
-            before,
-            Some(Passage {
-                is: PassageIs::Beside(_),
-                ..
-            })
-        );
-        let is_beside = matches!(pass.passage.is, PassageIs::Beside(_));
-        match (was_beside, is_beside) {
-            // What was given out until now was ours.
-            (false, true) => {
-                next.past = self.all_past();
-                (next.base, next.base_ordinal) = (not_called(next.base, next.def.start), next.ordinal);
-            }
-            // Marks mean nothing beside a source, also those that a restore has raised.
-            (true, _) => next.base_ordinal = next.ordinal,
-            (false, false) => {}
+        let serves = |passage: &Passage| matches!(passage.is, PassageIs::Here | PassageIs::MovedBack { .. });
+        Ok(match before.is_none_or(serves) && !serves(&pass.passage) {
+            true => self.parked(matches!(pass.passage.is, PassageIs::Beside(_))),
+            false => self.clone(),
+        })
+    }
+
+    /// The record while it gives out nothing of its own, beside its counter elsewhere or sealed. What was given out until
+    /// now is past. From here on its mark grows only by what a restore puts on it.
+    fn parked(&self, is_beside: bool) -> State {
+        let base = match (self.last_before(self.ordinal), is_beside) {
+            // Beside a source nothing of the record is given out.
+            (Some(_), true) => not_called(self.def.start),
+            (Some(last), false) => called(last),
+            (None, _) => self.base,
+        };
+        State {
+            past: self.all_past(),
+            base,
+            base_ordinal: self.ordinal,
+            ..self.clone()
         }
-        Ok(next)
     }
 
     /// Beside a source its numbers are taken in whole ranges, whose unused rest is lost.
@@ -192,47 +194,59 @@ impl State {
         }
     }
 
-    /// Sets it forward so that its next number is `first`, or the next one in step with that which was never given out.
-    fn forward_to(&mut self, name: &Name, first: i64, past: Option<(i64, i64)>) -> Result<(), LedgerError> {
-        let up = self.def.increment > 0;
-        let edge = self.all_past().into_iter().chain(past);
-        let edge = edge.map(|(low, high)| if up { high } else { low });
-        // The nearest that is still to come, by what was given out and by where it stands.
-        let mut least = first;
-        for edge in edge {
-            if !beyond(&self.def, edge, least) {
-                least = edge.saturating_add(self.def.increment.signum());
-            }
-        }
-        let stands = match self.stripe().of {
-            1 => self.peek(1).ok().map(|next| next.run.first),
-            _ => Some(self.base)
-                .filter(|base| !base.is_called)
-                .map(|base| base.value),
+    /// The record from which it serves here. Its next number is `first`, or the next one in step with that which was never
+    /// given out, neither here nor by the counter elsewhere: that has given out what lies before `first`.
+    ///
+    /// A mark that a restore has raised while nothing was given out here counts from there on: the store that was lost may
+    /// have come this far before, and have given out as many.
+    fn brought_here(
+        &self,
+        name: &Name,
+        first: i64,
+        past_of_set: Option<(i64, i64)>,
+    ) -> Result<State, LedgerError> {
+        let served = self
+            .passage
+            .as_ref()
+            .is_some_and(|passage| passage.is == PassageIs::Here);
+        let raised = if served {
+            0
+        } else {
+            self.ordinal - self.base_ordinal
         };
-        if let Some(stands) = stands.filter(|stands| beyond(&self.def, least, *stands)) {
-            least = stands;
+        let mut stood = State {
+            past: union(self.past, past_of_set),
+            elsewhere: union(self.elsewhere, before(&self.def, first)),
+            base_ordinal: if served { self.base_ordinal } else { self.ordinal },
+            ..self.clone()
+        };
+        let mut base = stood.place_from(name, first)?;
+        if raised > 0 {
+            stood.past = union(stood.past, Some(numbers(&self.def, base.value, raised)));
+            base = stood.place_from(name, first)?;
         }
-        let step = i128::from(self.def.increment).abs();
-        let apart = (i128::from(least) - i128::from(first)).abs();
-        let steps = (apart + step - 1) / step;
-        let value = i128::from(first) + steps * i128::from(self.def.increment);
-        let fits = i64::try_from(value)
-            .ok()
-            .filter(|value| (self.def.min..=self.def.max).contains(value));
-        let Some(value) = fits else {
-            return Err(LedgerError::Invalid(format!(
-                "sequence {name} would go on at {value}, outside its bounds {}..{}",
+        stood
+            .going_on(self.ordinal, self.def, base, false)
+            .map_err(|MayRepeat { at }| LedgerError::OnlyForward {
+                name: name.clone(),
+                at,
+            })
+    }
+
+    /// The first place from `first` on that lies beyond all that was given out, and beyond where it was set by hand.
+    fn place_from(&self, name: &Name, first: i64) -> Result<Base, LedgerError> {
+        let ahead = (!self.base.is_called).then(|| before(&self.def, self.base.value));
+        let base = match union(self.given_out(self.ordinal), ahead.flatten()) {
+            Some(least) => first_beyond(&self.def, first, edge(&self.def, least)),
+            None => Some(not_called(first)),
+        };
+        let base = base.filter(|base| (self.def.min..=self.def.max).contains(&base.value));
+        base.ok_or_else(|| {
+            LedgerError::Invalid(format!(
+                "sequence {name} would go on at {first} or beyond it, outside its bounds {}..{}",
                 self.def.min, self.def.max
-            )));
-        };
-        self.past = self.all_past();
-        self.base = Base {
-            value,
-            is_called: false,
-        };
-        self.base_ordinal = self.ordinal;
-        Ok(())
+            ))
+        })
     }
 
     /// The furthest number that was ever reserved here (protocol M4).
@@ -242,13 +256,19 @@ impl State {
     }
 }
 
-/// Beside a source nothing of the record is given out.
-fn not_called(base: Base, start: i64) -> Base {
-    match base.is_called {
-        true => Base {
-            value: start,
-            is_called: false,
-        },
-        false => base,
-    }
+/// The numbers of a definition that come before `first`.
+fn before(def: &SequenceDef, first: i64) -> Option<(i64, i64)> {
+    let numbers = match def.increment > 0 {
+        true => (def.min, first.checked_sub(1)?),
+        false => (first.checked_add(1)?, def.max),
+    };
+    (numbers.0 <= numbers.1).then_some(numbers)
+}
+
+/// The smallest and largest of so many numbers of a definition from `first` on.
+fn numbers(def: &SequenceDef, first: i64, count: u64) -> (i64, i64) {
+    let last = i128::from(first) + (i128::from(count) - 1) * i128::from(def.increment);
+    let last = last.clamp(def.min.into(), def.max.into());
+    let last = i64::try_from(last).expect("clamped to 64 bits");
+    (first.min(last), first.max(last))
 }

@@ -12,6 +12,7 @@ use super::known::KnownSequences;
 use super::one_tick::{self, TickRun};
 use super::{Answer, Service, check_count, from_ledger};
 use crate::config::Config;
+use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make};
 use crate::metrics::{IdKind, ThreadCounters};
 use crate::noise::Asker;
@@ -125,6 +126,29 @@ impl Door {
     pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker<'_>) -> Answer<(Run, Arc<Sequence>)> {
         let sequence = self.sequence_or_create(name).await?;
         let run = self.service.take_run(&sequence, n, by).await?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Ok((run, sequence))
+    }
+
+    /// As [`Door::try_take_contiguous`], for a client that is told one number of the run and reckons the others from it,
+    /// in steps of 1: none where the sequence has other steps.
+    #[inline]
+    pub fn try_take_counted(&self, name: &[u8], n: u64) -> Option<Run> {
+        let in_ones = n == 1 || self.known.borrow_mut().find(name)?.increment() == 1;
+        in_ones.then(|| self.try_take_contiguous(name, n))?
+    }
+
+    /// As [`Door::take_contiguous`], for a client that is told one number of the run and reckons the others from it, in
+    /// steps of 1.
+    ///
+    /// # Errors
+    /// As there; [`Code::InvalidArgument`](crate::error::Code::InvalidArgument) where the sequence has other steps.
+    pub async fn take_counted(&self, name: &[u8], n: u64, by: &Asker<'_>) -> Answer<(Run, Arc<Sequence>)> {
+        let sequence = self.sequence_or_create(name).await?;
+        check_steps(&sequence, n, sequence.increment())?;
+        let run = self.service.take_run(&sequence, n, by).await?;
+        // Somebody may have changed it meanwhile: such a run is given to nobody.
+        check_steps(&sequence, n, run.step)?;
         self.counters.ids(IdKind::Sequence, run.count);
         Ok((run, sequence))
     }
@@ -270,6 +294,19 @@ impl Door {
         self.known.borrow_mut().remember(name, &sequence);
         Ok(sequence)
     }
+}
+
+/// Refuses a run whose numbers do not follow in steps of 1.
+fn check_steps(sequence: &Sequence, n: u64, step: i64) -> Answer<()> {
+    if n == 1 || step == 1 {
+        return Ok(());
+    }
+    let message = format!(
+        "{} counts by {step}, and a run of {n} is answered by one number, from which the others are reckoned in steps of 1",
+        sequence.name()
+    );
+    let hint = "take its numbers one by one, or a run by HTTP (as=range), which says the step";
+    Err(ServiceError::new(Code::InvalidArgument, message).with_hint(hint))
 }
 
 /// How many names one thread remembers at most; about 200 bytes each.

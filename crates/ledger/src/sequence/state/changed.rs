@@ -2,7 +2,8 @@
 
 use mintage::{Base, SequenceDef, SequenceError};
 
-use super::{State, beyond, called, not_called, union};
+use super::gate::{MayRepeat, edge, first_beyond};
+use super::{State, called, not_called, union};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::sequence::spec::{MAX_GAP_LIMIT, RestartAt, SequencePatch, SequenceSpec};
@@ -24,18 +25,12 @@ impl State {
             unknown: false,
             frozen: false,
             past: None,
+            elsewhere: None,
+            repeatable: None,
             landed: Vec::new(),
             passage: None,
             version: None,
         })
-    }
-
-    /// Starts a new base; numbers reserved but not issued from the old one are spent.
-    fn rebase(&mut self, issued: u64, base: Base) {
-        self.past = union(self.past, self.hull(issued));
-        self.base = base;
-        self.base_ordinal = self.ordinal;
-        self.generation += 1;
     }
 
     /// Moves so that the next number follows `to` (or is `to`, not called). Forward only, measured from what
@@ -48,34 +43,11 @@ impl State {
         allow_repeat: bool,
     ) -> Result<State, LedgerError> {
         check_bounds(name, &self.def, to.value)?;
-        if let Some(at) = self.mark(issued).filter(|_| !allow_repeat) {
-            // A called value counts as issued already, so it may equal the last one; an uncalled one is
-            // still to come and must lie beyond.
-            let stays = to.is_called && to.value == at;
-            if !stays && !beyond(&self.def, at, to.value) {
-                return Err(LedgerError::OnlyForward {
-                    name: name.clone(),
-                    at,
-                });
-            }
-        }
-        let mut next = self.clone();
-        next.rebase(issued, to);
-        next.forget_past_if(allow_repeat);
-        Ok(next)
-    }
-
-    /// What a forward move is measured from: the last number issued, or what the name's earlier lives issued.
-    fn mark(&self, issued: u64) -> Option<i64> {
-        let edge = |(low, high)| if self.def.increment > 0 { high } else { low };
-        self.last_before(issued).or(self.past.map(edge))
-    }
-
-    /// An explicit `allow_repeat` gives up the promise about numbers issued before.
-    fn forget_past_if(&mut self, allow_repeat: bool) {
-        if allow_repeat {
-            self.past = None;
-        }
+        self.going_on(issued, self.def, to, allow_repeat)
+            .map_err(|MayRepeat { at }| LedgerError::OnlyForward {
+                name: name.clone(),
+                at,
+            })
     }
 
     /// Changes the definition; the position stays.
@@ -94,27 +66,29 @@ impl State {
             cycle: Some(o.cycle.unwrap_or(self.def.cycle)),
         };
         let def = SequenceDef::new(options).map_err(invalid)?;
-        let mut next = self.clone();
-        next.gap = patch.gap.unwrap_or(self.gap);
-        next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
         let base = match patch.restart {
             None => self.base_within(name, issued, &def, patch)?,
-            Some(restart) => {
-                let value = match restart {
-                    RestartAt::Start => def.start,
-                    RestartAt::With(value) => value,
-                };
-                self.check_restart(name, issued, &def, value, patch.allow_repeat)?;
-                not_called(value)
-            }
+            Some(RestartAt::Start) => not_called(def.start),
+            Some(RestartAt::With(value)) => not_called(value),
         };
-        next.rebase(issued, base);
-        next.def = def;
-        next.forget_past_if(patch.allow_repeat);
-        Ok(next)
+        check_bounds(name, &def, base.value)?;
+        let next = self.going_on(issued, def, base, patch.allow_repeat);
+        let next = next.map_err(|MayRepeat { at }| LedgerError::NeedsAllowRepeat {
+            name: name.clone(),
+            why: match patch.restart {
+                None if self.turns(&def) => format!("increment {} reverses its direction", def.increment),
+                _ => format!("it is at {at}, {} is not beyond it", base.value),
+            },
+        })?;
+        Ok(State {
+            gap: patch.gap.unwrap_or(self.gap),
+            max_gap: checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?,
+            ..next
+        })
     }
 
-    /// Where it goes on under a new definition: where it is, or at the start where that lies outside the new bounds.
+    /// Where it goes on under a new definition: where it is, or at the start where that lies outside the new bounds. One
+    /// that stands at its start goes to the new one, unless that may have been given out before.
     fn base_within(
         &self,
         name: &Name,
@@ -122,61 +96,38 @@ impl State {
         def: &SequenceDef,
         patch: &SequencePatch,
     ) -> Result<Base, LedgerError> {
-        let last = self.last_before(issued);
-        let base = match last {
-            Some(value) => called(value),
-            None => not_called(patch.options.start.unwrap_or(self.base.value)),
-        };
-        let is_outside = base.value < def.min || base.value > def.max;
-        let turns = last.is_some() && self.turns(def);
-        if !patch.allow_repeat && (is_outside || turns) {
-            let why = match is_outside {
-                true => format!(
+        let stands = self.last_before(issued).map_or(self.base, called);
+        let start = patch
+            .options
+            .start
+            .map(not_called)
+            .filter(|_| stands == self.def.origin());
+        let at_start = start.filter(|start| self.going_on(issued, *def, *start, false).is_ok());
+        let base = at_start.unwrap_or(stands);
+        if (def.min..=def.max).contains(&base.value) {
+            return Ok(base);
+        }
+        match patch.allow_repeat {
+            true => Ok(not_called(def.start)),
+            false => Err(LedgerError::NeedsAllowRepeat {
+                name: name.clone(),
+                why: format!(
                     "it is at {}, outside the new bounds {}..{}",
                     base.value, def.min, def.max
                 ),
-                false => format!("increment {} reverses its direction", def.increment),
-            };
-            return Err(LedgerError::NeedsAllowRepeat {
-                name: name.clone(),
-                why,
-            });
+            }),
         }
-        Ok(if is_outside { not_called(def.start) } else { base })
-    }
-
-    fn turns(&self, def: &SequenceDef) -> bool {
-        (def.increment > 0) != (self.def.increment > 0)
-    }
-
-    /// Refuses a restart within a new definition that lies outside its bounds, or may repeat without leave.
-    fn check_restart(
-        &self,
-        name: &Name,
-        issued: u64,
-        def: &SequenceDef,
-        to: i64,
-        allow_repeat: bool,
-    ) -> Result<(), LedgerError> {
-        check_bounds(name, def, to)?;
-        let Some(at) = self.mark(issued).filter(|_| !allow_repeat) else {
-            return Ok(());
-        };
-        if self.turns(def) || !beyond(def, at, to) {
-            return Err(LedgerError::NeedsAllowRepeat {
-                name: name.clone(),
-                why: format!("it is at {at}, {to} is not beyond it"),
-            });
-        }
-        Ok(())
     }
 
     /// The tombstone (protocol R2): mark and version stay, the next incarnation continues above.
     pub(crate) fn tombstone(&self, issued: u64) -> State {
-        let mut next = self.clone();
-        next.rebase(issued, self.base);
-        next.dropped = true;
-        next
+        State {
+            past: union(self.past, self.hull(issued)),
+            base_ordinal: self.ordinal,
+            generation: self.generation + 1,
+            dropped: true,
+            ..self.clone()
+        }
     }
 
     /// The same name made again over its tombstone: continues beyond everything ever issued.
@@ -188,28 +139,19 @@ impl State {
     ) -> Result<State, LedgerError> {
         let fresh = State::fresh(spec, default_max_gap)?;
         let def = fresh.def;
-        let mut base = fresh.base;
+        let (mut base, mut past) = (fresh.base, self.past);
         if self.unknown {
             // Under the definition that it is given now it may have issued as many numbers as the mark counts.
             base.value = self.past_spent(name, &fresh, self.ordinal)?;
+            past = union(past, fresh.hull(self.ordinal));
         }
-        if let Some((low, high)) = self.past_of(&def) {
-            let edge = if def.increment > 0 { high } else { low };
-            if !beyond(&def, edge, base.value) {
-                // The first number of the new grid beyond the edge.
-                let steps = (i128::from(edge) - i128::from(base.value)) / i128::from(def.increment) + 1;
-                let value = i128::from(base.value) + steps * i128::from(def.increment);
-                let value = i64::try_from(value)
-                    .ok()
-                    .filter(|v| def.min <= *v && *v <= def.max);
-                base.value = value.ok_or_else(|| {
-                    LedgerError::Invalid(format!(
-                        "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} leave \
-                         no further number",
-                        def.min, def.max
-                    ))
-                })?;
-            }
+        if let Some(past) = self.lives_before(&def) {
+            base = first_beyond(&def, base.value, edge(&def, past)).ok_or_else(|| {
+                LedgerError::Invalid(format!(
+                    "sequence {name} was dropped after issuing {}..{}, and the new bounds {}..{} leave no further number",
+                    past.0, past.1, def.min, def.max
+                ))
+            })?;
         }
         // A restore has raised the mark: so many numbers of a life that is lost may have followed.
         let raised = self.ordinal - self.base_ordinal;
@@ -218,7 +160,8 @@ impl State {
                 base,
                 ..fresh.clone()
             };
-            base.value = self.past_spent(name, &next, raised)?;
+            base = not_called(self.past_spent(name, &next, raised)?);
+            past = union(past, next.hull(raised));
         }
         Ok(State {
             base,
@@ -226,7 +169,9 @@ impl State {
             ordinal: self.ordinal,
             generation: self.generation + 1,
             incarnation: self.incarnation + 1,
-            past: self.past,
+            past,
+            elsewhere: self.elsewhere,
+            repeatable: self.repeatable,
             // A deed of an older step must still find that it is late (protocol M3).
             passage: self.passage.clone(),
             version: self.version,
@@ -235,8 +180,8 @@ impl State {
     }
 
     /// What a new life must lie beyond; numbers that repeat by definition follow what nobody knows of where it ends.
-    fn past_of(&self, def: &SequenceDef) -> Option<(i64, i64)> {
-        self.past.filter(|_| !(self.unknown && def.cycle))
+    fn lives_before(&self, def: &SequenceDef) -> Option<(i64, i64)> {
+        union(self.past, self.elsewhere).filter(|_| !(self.unknown && def.cycle))
     }
 
     /// The number after the first `count` of a definition, which may have been issued by a life that nobody knows of.

@@ -7,14 +7,20 @@
 //! | file | what |
 //! | --- | --- |
 //! | `record` | as bytes |
+//! | `gate` | whether a change may give out a number again |
 //! | `changed` | what a change of the definition or position makes of it |
 //! | `of_set` | which of the records in several stores follows which |
 
 mod changed;
+mod gate;
+#[cfg(test)]
+mod histories;
 mod of_set;
 mod record;
 
 use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
+
+pub(super) use gate::{MayRepeat, edge, first_beyond};
 
 use super::passage::{Origin, Passage, PassageIs};
 use super::range::Range;
@@ -42,8 +48,13 @@ pub(crate) struct State {
     pub unknown: bool,
     /// One store's record of a set, held fast while a change is made in all of them: nothing is reserved of it.
     pub frozen: bool,
-    /// The smallest and largest number that bases before this one may have issued.
+    /// The smallest and largest number that may have been given out before this base, by earlier ones and by earlier lives
+    /// of the name.
     pub past: Option<(i64, i64)>,
+    /// The same of the counters elsewhere that were brought here.
+    pub elsewhere: Option<(i64, i64)>,
+    /// The smallest and largest number given out that somebody has allowed to come again.
+    pub repeatable: Option<(i64, i64)>,
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
     /// token), the latest first. A process that never heard finds its own here, whoever wrote since (protocol S6).
     pub landed: Vec<(u128, u128)>,
@@ -171,12 +182,23 @@ impl State {
         } else {
             self.last_before(self.base_ordinal + 1)?
         };
-        let full = self.def.cycle.then_some((self.def.min, self.def.max));
-        let wrapped = full.filter(|_| !self.def.is_forward(first, last) && first != last);
-        Some(wrapped.unwrap_or((first.min(last), first.max(last))))
+        match self.has_gone_round(issued) {
+            true => Some((self.def.min, self.def.max)),
+            false => Some((first.min(last), first.max(last))),
+        }
     }
 
-    /// The smallest and largest number that may ever have been issued.
+    /// Whether numbers were issued of the current base that lie behind its end.
+    fn has_gone_round(&self, issued: u64) -> bool {
+        let count = issued.saturating_sub(self.base_ordinal);
+        let Some(run) = self.run(0, u64::MAX).ok().filter(|_| self.def.cycle && count > 0) else {
+            return false;
+        };
+        let begins_anew = self.base.is_called && !beyond(&self.def, self.base.value, run.first);
+        begins_anew || count > run.count
+    }
+
+    /// The smallest and largest number that may ever have been issued here.
     pub(crate) fn all_past(&self) -> Option<(i64, i64)> {
         union(self.past, self.hull(self.ordinal))
     }
@@ -191,21 +213,21 @@ pub(super) fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
 }
 
 /// The smallest range that holds both.
-fn union(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
+pub(super) fn union(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (a, b) {
         (Some((al, ah)), Some((bl, bh))) => Some((al.min(bl), ah.max(bh))),
         (one, other) => one.or(other),
     }
 }
 
-fn called(value: i64) -> Base {
+pub(super) fn called(value: i64) -> Base {
     Base {
         value,
         is_called: true,
     }
 }
 
-fn not_called(value: i64) -> Base {
+pub(super) fn not_called(value: i64) -> Base {
     Base {
         value,
         is_called: false,

@@ -35,6 +35,10 @@ struct Body {
     frozen: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<(i64, i64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    elsewhere: Option<(i64, i64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeatable: Option<(i64, i64)>,
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     landed: Vec<(String, String)>,
@@ -97,6 +101,8 @@ impl State {
             unknown: body.unknown,
             frozen: body.frozen,
             past: body.past,
+            elsewhere: body.elsewhere,
+            repeatable: body.repeatable,
             landed: body.landed.iter().filter_map(from_hex).collect(),
             passage: body.passage.map(Box::new),
             version: Some(found.version),
@@ -162,6 +168,8 @@ impl State {
             unknown: self.unknown,
             frozen: self.frozen,
             past: self.past,
+            elsewhere: self.elsewhere,
+            repeatable: self.repeatable,
             landed: self.landed.iter().map(to_hex).collect(),
             passage: self.passage.as_deref().cloned(),
         };

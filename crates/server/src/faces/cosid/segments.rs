@@ -32,10 +32,10 @@ pub(super) async fn next(asked: &Asked<'_>, key: &str) -> Answer<Response> {
     let step = u64::try_from(step).expect("within its range");
     let config = asked.thread.config();
     let keyed = keyed(asked, &config);
-    let taken = match keyed.take_contiguous(key.as_bytes(), step).await {
+    let taken = match keyed.take_counted(key.as_bytes(), step).await {
         Err(error) if error.code == Code::NotFound => {
             make(asked, key, 0).await?;
-            keyed.take_contiguous(key.as_bytes(), step).await?
+            keyed.take_counted(key.as_bytes(), step).await?
         }
         taken => taken?,
     };

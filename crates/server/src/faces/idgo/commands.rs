@@ -194,7 +194,7 @@ fn incrby(call: &mut Call<'_>) -> Flow {
     };
     let client = Client::of(call);
     call.later(move |thread, mut reply| async move {
-        match client.take_contiguous(&thread, n.cast_unsigned()).await {
+        match client.take_counted(&thread, n.cast_unsigned()).await {
             Ok(run) => reply.integer(run.last()),
             Err(error) => client.refuse(&mut reply, &error),
         }
@@ -307,10 +307,10 @@ impl Client {
             .await
     }
 
-    async fn take_contiguous(&self, thread: &Rc<ServingThread>, n: u64) -> Answer<Run> {
+    async fn take_counted(&self, thread: &Rc<ServingThread>, n: u64) -> Answer<Run> {
         let config = thread.config();
         let keyed = self.keyed(thread, &config.faces.idgo.keys);
-        Ok(keyed.take_contiguous(&self.key, n).await?.0)
+        Ok(keyed.take_counted(&self.key, n).await?.0)
     }
 
     fn keyed<'a>(&'a self, thread: &'a Rc<ServingThread>, keys: &'a crate::config::Keys) -> Keyed<'a> {

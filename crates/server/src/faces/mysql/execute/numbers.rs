@@ -46,7 +46,7 @@ impl Execution<'_> {
         self.thread.service().spend(who, self.peer, n);
         let at_once = match n {
             1 => self.thread.try_take(key.as_bytes(), 1),
-            n => self.thread.try_take_contiguous(key.as_bytes(), n),
+            n => self.thread.try_take_counted(key.as_bytes(), n),
         };
         let run = match at_once {
             Some(run) => run,
@@ -61,7 +61,7 @@ impl Execution<'_> {
         self.must_exist(key).await?;
         let by = self.asker();
         if n > 1 {
-            let taken = self.thread.take_contiguous(key.as_bytes(), n, &by).await?;
+            let taken = self.thread.take_counted(key.as_bytes(), n, &by).await?;
             return Ok(taken.0);
         }
         let taken = Cell::new(None);

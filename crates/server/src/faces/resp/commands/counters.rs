@@ -88,7 +88,7 @@ pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Sh
         return take_next(call, name);
     }
     call.spends(n);
-    if let Some(run) = call.thread.try_take_contiguous(name, n) {
+    if let Some(run) = call.thread.try_take_counted(name, n) {
         shown.write(call.reply, run.first, run.last());
         call.took(name, run);
         return Flow::Done;
@@ -96,7 +96,7 @@ pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Sh
     let (name, by) = (name.to_vec(), call.asker());
     let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
-        match thread.take_contiguous(&name, n, &by).await {
+        match thread.take_counted(&name, n, &by).await {
             Ok((run, _)) => {
                 shown.write(&mut reply, run.first, run.last());
                 took(run);
