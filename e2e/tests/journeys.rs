@@ -324,6 +324,41 @@ const JOURNEYS: &[Journey] = &[
         ],
     },
     Journey {
+        name: "redefined while nothing was taken",
+        on: On::Single,
+        steps: &[
+            Serve("a", ""),
+            Take("a", ORDERS, INCR, 10),
+            Run("a", "mint seq drop orders && mint seq create orders"),
+            Run("a", "mint seq alter orders --start 1"),
+            Take("a", ORDERS, INCR, 3),
+            Run("a", "mint seq set orders 500 && mint seq alter orders --start 1"),
+            Take("a", ORDERS, INCR, 3),
+            Run("a", "mint seq drop orders && mint seq create orders"),
+            Fails("a", "mint seq alter orders --increment=-1", "allow_repeat"),
+            Kill("a"),
+            Serve("a", ""),
+            Take("a", ORDERS, INCR, 3),
+            // Ten numbers, and five of them again, as it is defined; no number of them comes in another life.
+            Run("a", "mint seq create round --max 10 --cycle"),
+            Take("a", Sequence("round"), &["INCR", "round"], 10),
+            Run("a", "mint seq next round -n 5"),
+            Fails("a", "mint seq alter round --no-cycle --max 1000", "allow_repeat"),
+            Run("a", "mint seq drop round && mint seq create round"),
+            Take("a", Sequence("round"), &["INCR", "round"], 3),
+        ],
+    },
+    Journey {
+        name: "no run out of a set",
+        on: On::Sets,
+        steps: &[
+            Serve("a", ""),
+            Take("a", ORDERS, INCR, 5),
+            Fails("a", "redis-cli -e -p $RESP INCRBY orders 3", "its own share"),
+            Take("a", ORDERS, INCR, 5),
+        ],
+    },
+    Journey {
         name: "a folder is lost and restored from its backup file",
         on: On::Folder,
         steps: &[

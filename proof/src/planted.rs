@@ -414,6 +414,22 @@ pub const BUGS: &[Bug] = &[
         Finder::Journeys("a folder that is not there"),
         "a backup, a move or a list of a folder that is not there makes it",
     ),
+    // Changes of a sequence.
+    bug(
+        "alter-goes-back",
+        Finder::Journeys("redefined while nothing was taken"),
+        "a changed definition goes on among numbers that were given out (S5)",
+    ),
+    bug(
+        "round-forgotten",
+        Finder::Journeys("redefined while nothing was taken"),
+        "a sequence that has gone round is measured from where it stands (S5)",
+    ),
+    bug(
+        "run-of-a-set",
+        Finder::Journeys("no run out of a set"),
+        "a store of a set gives whole runs out of its stock (S9)",
+    ),
     // The library and the server.
     bug(
         "fork-unnoticed",

@@ -710,6 +710,9 @@ fn a_change_needs_every_store_and_is_followed_by_all() {
             assert!(error.to_string().contains(says), "{error}");
         }
         let orders = nodes[0].ledger.sequence_or_create(&name("orders")).await.unwrap();
+        // Out of what is in stock as little as out of the store.
+        orders.take(1).await.unwrap();
+        assert_eq!(orders.try_take_contiguous(2), None);
         let error = orders.take_contiguous(2).await.unwrap_err();
         assert!(
             error

@@ -121,6 +121,33 @@ fn sequences_of_every_definition_count_through_incr() {
     );
 }
 
+/// A client of Redis is told the last number of a run and takes those before it, in steps of 1.
+#[test]
+fn a_run_is_given_in_steps_of_one_only() {
+    let server = Server::start();
+    let odd = server
+        .http()
+        .ask_with("PUT", "/v1/sequences/odd", &[], r#"{"increment": 2}"#);
+    assert_eq!(odd.status, 201, "{}", odd.text());
+    let refused = "-ERR mint: odd counts by 2, and a run of 3 is answered by one number, from which the others are reckoned \
+                   in steps of 1 (take its numbers one by one, or a run by HTTP (as=range), which says the step)\r\n";
+    let script =
+        |count: &str| format!("EVAL \"return redis.call('incrby', KEYS[1], ARGV[1])\" 1 odd {count}");
+    check(
+        &mut server.resp(),
+        &[
+            // With nothing in stock, and then with a stock.
+            ("INCRBY odd 3", refused),
+            ("INCRBY odd 1", ":1\r\n"),
+            ("INCRBY odd 3", refused),
+            (&script("3"), refused),
+            (&script("1"), ":3\r\n"),
+            ("INCR odd", ":5\r\n"),
+            ("INCRBY even 3", ":3\r\n"),
+        ],
+    );
+}
+
 #[test]
 fn at_the_bound_redis_words_are_used_and_nothing_moves() {
     let server = Server::start();
