@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -159,15 +159,59 @@ impl Identity {
     }
 }
 
+/// How much may be read, for whom.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of text, after decompression: a few of a compressed file may be gigabytes.
+    pub text_bytes: u64,
+    /// Set by somebody who does not wait for the result any more.
+    pub given_up: Arc<AtomicBool>,
+}
+
+impl Default for Limits {
+    /// All that there is.
+    fn default() -> Limits {
+        Limits {
+            text_bytes: u64::MAX,
+            given_up: Arc::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether the work goes on, of which so many bytes of text are done.
+    pub(crate) fn check(&self, name: &str, text_bytes: u64) -> Result<(), Error> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(Error::usage("nobody waits for the result any more"));
+        }
+        match text_bytes > self.text_bytes {
+            true => Err(Error::data(format_args!(
+                "{name} holds more than {} bytes of text, which is the limit here",
+                self.text_bytes
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
 /// How far reading has come, in bytes of the file on disk, and what they hash to if that was asked for.
 /// Shared with the reading thread.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     bytes: Arc<AtomicU64>,
     digest: Option<Arc<Mutex<Sha256>>>,
+    limits: Limits,
 }
 
 impl Meter {
+    /// Nothing was read yet, and no more than this will be.
+    pub(crate) fn within(limits: &Limits) -> Meter {
+        Meter {
+            limits: limits.clone(),
+            ..Meter::default()
+        }
+    }
+
     /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
@@ -178,6 +222,7 @@ impl Meter {
         Meter {
             bytes: self.bytes.clone(),
             digest: Some(Arc::default()),
+            limits: self.limits.clone(),
         }
     }
 
@@ -208,6 +253,7 @@ pub(crate) struct Blocks {
     compression: Compression,
     /// Decoded bytes handed out.
     handed: u64,
+    limits: Limits,
 }
 
 enum From {
@@ -227,6 +273,7 @@ impl Blocks {
             name: name.to_string(),
             compression: Compression::None,
             handed: 0,
+            limits: Limits::default(),
         }
     }
 
@@ -272,7 +319,9 @@ impl Blocks {
                 }
             }
         };
-        Ok(Blocks::spawn(reader, name, compression, skip))
+        let mut blocks = Blocks::spawn(reader, name, compression, skip);
+        blocks.limits = meter.limits.clone();
+        Ok(blocks)
     }
 
     fn spawn(mut reader: Box<dyn Read + Send>, name: String, compression: Compression, skip: u64) -> Blocks {
@@ -309,6 +358,7 @@ impl Blocks {
             name,
             compression,
             handed: skip,
+            limits: Limits::default(),
         }
     }
 
@@ -322,6 +372,7 @@ impl Blocks {
             Err(_) => Ok(None),
             Ok(Ok(block)) => {
                 self.handed += block.len() as u64;
+                self.limits.check(&self.name, self.handed)?;
                 Ok(Some(block))
             }
             Ok(Err(e)) if self.compression == Compression::None => {

@@ -31,7 +31,7 @@ pub use backfill::{
 pub use cells::{Cell, Cells};
 pub use error::{Error, Kind};
 pub use hint::Hint;
-pub use input::{Compression, Meter, Source};
+pub use input::{Compression, Limits, Meter, Source};
 pub use progress::{Phase, Progress, Watch};
 pub use rows::{Dialect, PATTERNS, RowFormat};
 pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen};

@@ -11,6 +11,8 @@ mod evenness;
 mod html;
 mod kinds;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod metamorphic;
 mod moves;
 mod order;
@@ -42,7 +44,7 @@ pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
 
 use crate::error::{Error, shown};
 use crate::hint::Hint;
-use crate::input::{Meter, Source, kept};
+use crate::input::{Limits, Meter, Source, kept};
 use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Row, RowFormat, Rows};
 use crate::sort::Sorter;
@@ -72,6 +74,8 @@ pub struct AuditOptions {
     pub tolerance: std::time::Duration,
     /// What makes the audit fail.
     pub fail_on: Vec<Fault>,
+    /// How much of each input is read, and for how long.
+    pub limits: Limits,
     /// How much memory sorting may use, in bytes.
     pub memory_bytes: usize,
     /// Where temporary files go.
@@ -91,6 +95,7 @@ impl AuditOptions {
             now,
             tolerance: std::time::Duration::from_secs(60),
             fail_on: Fault::DEFAULT.to_vec(),
+            limits: Limits::default(),
             memory_bytes: 768 << 20,
             temp: std::env::temp_dir(),
             made: Made {
@@ -145,7 +150,7 @@ pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> 
     let total = total_bytes(&options);
     loop {
         let mut audit = Audit::new(&options, numbers)?;
-        let meter = Meter::default();
+        let meter = Meter::within(&options.limits);
         for file in 0..options.inputs.len() {
             audit.read(file, &meter, total, watch)?;
         }
@@ -401,7 +406,12 @@ impl<'a> Audit<'a> {
                 continue;
             }
             let column = self.options.column.clone().unwrap_or_else(|| "id".into());
-            let mut rows = Rows::open(source, format, std::slice::from_ref(&column), &Meter::default())?;
+            let mut rows = Rows::open(
+                source,
+                format,
+                std::slice::from_ref(&column),
+                &Meter::within(&self.options.limits),
+            )?;
             while !wanted.is_empty()
                 && let Some(row) = rows.next()?
             {
@@ -432,7 +442,8 @@ impl<'a> Audit<'a> {
         let millis_of = |class, identity| millis_of(class, identity, of_snowflakes.as_deref());
         let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
         let spilled_bytes = sorted.spilled();
-        let mut found = examine(sorted, &self.names, &millis_of, watch)?;
+        let limits = &self.options.limits;
+        let mut found = examine(sorted, &self.names, &millis_of, limits, watch)?;
         self.texts_of(&mut found.repeats)?;
         // A few numbers among other ids are no sequence.
         let counts = kind_counts(&self.kinds);

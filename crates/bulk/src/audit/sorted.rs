@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::reading::{Class, sequence_of};
 use crate::error::Error;
+use crate::input::Limits;
 use crate::progress::{Phase, Watch, tell};
 use crate::sort::{Record, Sorted};
 
@@ -46,6 +47,8 @@ impl IdRecord {
 }
 
 const LINE: u64 = (1 << 48) - 1;
+/// Records between two looks at whether anybody waits.
+const LOOK_EVERY: u64 = 1 << 16;
 /// So many files have room in a record.
 pub(super) const FILES_MAX: usize = 1 << 10;
 
@@ -142,6 +145,7 @@ pub(super) fn examine(
     mut sorted: Sorted<IdRecord>,
     files: &[String],
     millis_of: &dyn Fn(Class, u128) -> Option<i64>,
+    limits: &Limits,
     watch: Watch<'_>,
 ) -> Result<Found, Error> {
     let mut found = Found::default();
@@ -153,6 +157,9 @@ pub(super) fn examine(
     while let Some(record) = sorted.next()? {
         done += 1;
         tell(watch, Phase::Sorting, done, Some(total), || done);
+        if done.is_multiple_of(LOOK_EVERY) {
+            limits.check("the input", 0)?;
+        }
         if let Some((first, group)) = &mut group
             && (first.high, first.low) == (record.high, record.low)
             && first.class() == record.class()
@@ -351,7 +358,14 @@ mod tests {
                 .unwrap();
         }
         let files = ["a".to_string(), "b".to_string()];
-        examine(sorter.finish().unwrap(), &files, &|_, _| None, &mut |_| {}).unwrap()
+        examine(
+            sorter.finish().unwrap(),
+            &files,
+            &|_, _| None,
+            &Limits::default(),
+            &mut |_| {},
+        )
+        .unwrap()
     }
 
     #[test]

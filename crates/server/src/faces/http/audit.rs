@@ -3,10 +3,13 @@
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
 use mintage::Clock;
-use mintage_bulk::{AuditOptions, Dialect, Kind, ReadAs, RowFormat, Source, audit as examine, document};
+use mintage_bulk::{
+    AuditOptions, Dialect, Kind, Limits, ReadAs, RowFormat, Source, audit as examine, document,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::request::Query;
@@ -20,6 +23,18 @@ pub(super) type FileTurn = Arc<OwnedSemaphorePermit>;
 
 /// How much memory sorting has; what does not fit goes to temporary files.
 const MEMORY_BYTES: usize = 16 << 20;
+
+/// How many times the bytes that were sent its text may have: what a compressed list of ids comes to.
+const TEXT_PER_BYTE: u64 = 16;
+
+/// Ends the work when nobody waits for it any more: its client has left, or the server stops.
+struct GivesUp(Arc<AtomicBool>);
+
+impl Drop for GivesUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// The place of the one file that is looked at, to be had before it is read.
 ///
@@ -58,6 +73,11 @@ pub(super) async fn audit(
         (Some("jsonl"), _) => RowFormat::JsonLines,
         _ => RowFormat::Lines,
     };
+    let given_up = GivesUp(Arc::default());
+    let limits = Limits {
+        text_bytes: (body.len() as u64).saturating_mul(TEXT_PER_BYTE),
+        given_up: given_up.0.clone(),
+    };
     let (now, body) = (thread.service().ledger().clock().now(), body.to_vec());
     let work = move || -> Result<Vec<u8>, ServiceError> {
         let _turn = turn;
@@ -70,6 +90,7 @@ pub(super) async fn audit(
         let mut options = AuditOptions::new(vec![(Source::Kept(path, "the file".into()), rows)], now);
         options.column = column;
         options.read_as = ReadAs { format, layout: None };
+        options.limits = limits;
         options.memory_bytes = MEMORY_BYTES;
         options.temp = folder.path().to_path_buf();
         let report = examine(&options, &mut |_| {}).map_err(refused)?;
