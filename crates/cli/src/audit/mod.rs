@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage::{Clock, Layout, SystemClock, Timestamp};
-use mintage_bulk::{AuditOptions, Fault, Made, ReadAs, RowFormat, Source, audit, document, html};
+use mintage_bulk::{AuditOptions, Fault, Limits, Made, ReadAs, RowFormat, Source, audit, document, html};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -153,6 +153,7 @@ impl Args {
             now: self.now.unwrap_or_else(|| SystemClock.now()),
             tolerance: self.tolerance,
             fail_on: self.fail_on.clone(),
+            limits: Limits::default(),
             memory_bytes: self.memory,
             temp: self.temp.clone().unwrap_or_else(std::env::temp_dir),
             made: Made {
