@@ -60,17 +60,24 @@ fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failu
 
 pub(crate) fn backup(config: &Config, file: &str, out: &mut Out) -> Result<(), Failure> {
     let store = config.store_url.redacted();
+    let mut is_dated = true;
     write_backup(&store, file, out, |to| {
         block_on(async {
             let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
             let store = open_configured(config, runtime.clone()).await?;
-            let many = tools::back_up(&*store, to, &*runtime)
-                .await
-                .map_err(file_refused)?;
-            store.close().await.map_err(store_refused)?;
-            Ok(many)
+            let done = tools::back_up(&*store, to, &*runtime).await;
+            // Also after a refusal, so that the next opening finds no unclean stop.
+            let closed = store.close().await;
+            let done = done.map_err(file_refused)?;
+            closed.map_err(store_refused)?;
+            is_dated = done.by_heartbeat;
+            Ok(done.registers)
         })
-    })
+    })?;
+    if !is_dated {
+        out.note("note: no heartbeat in the store says how old what is in it is: the backup is dated now");
+    }
+    Ok(())
 }
 
 /// Writes a backup to a new file, which only its owner may read, or to standard output, and says so. Half of one is
@@ -185,19 +192,9 @@ pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
     let report = with_runtime(async |runtime| tools::check(url, &settings, state.as_deref(), runtime).await)?;
     let sound = report.findings.is_empty();
     // A folder is refused as it is started, any other store as it is used.
-    let (kind, place, finding, refused) = match store_folder(url) {
-        Some(folder) => (
-            "folder",
-            folder.display().to_string(),
-            "damaged",
-            "a start would be refused",
-        ),
-        None => (
-            "store",
-            config.store_url.redacted(),
-            "refused",
-            "a server would refuse this",
-        ),
+    let (kind, place, refused) = match store_folder(url) {
+        Some(folder) => ("folder", folder.display().to_string(), "a start would be refused"),
+        None => ("store", config.store_url.redacted(), "a server would refuse this"),
     };
     if out.json {
         out.json_line(&json!({
@@ -209,7 +206,7 @@ pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
         }))?;
     } else {
         for found in &report.findings {
-            out.line(format!("{finding}: {found}"))?;
+            out.line(format!("refused: {found}"))?;
         }
         for note in &report.notes {
             out.line(format!("note: {note}"))?;
@@ -290,9 +287,11 @@ fn with_store<T>(
     let (url, state) = (&config.store_url.0, mintage_server::state_folder(config));
     with_runtime(async |runtime| {
         let store = open_pinned(url, &settings, state.as_deref(), Arc::clone(&runtime)).await?;
-        let done = work(&*store, &runtime).await?;
-        store.close().await?;
-        Ok(done)
+        let done = work(&*store, &runtime).await;
+        // Also after a refusal, so that the next opening finds no unclean stop.
+        let closed = store.close().await;
+        let done = done?;
+        closed.map(|()| done)
     })
 }
 

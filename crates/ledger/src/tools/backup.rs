@@ -7,6 +7,9 @@
 //!   {"registers":2,"sha256":"9f86…"}         of every byte above
 //! ```
 //!
+//! `made_ms` is when what is in it was last acknowledged, as far as the store says: a restore skips what can have been
+//! given out since. A store that was moved away, or that holds half of something, has no backup.
+//!
 //! Each register is read whole; marks only grow, so that one that moves on meanwhile is covered by what a restore
 //! skips. Pools are read after their windows, so that none of these is without its pool.
 
@@ -17,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::KEPT;
+use super::begun::{check_not_set_back, check_seal};
+use crate::advance::newest_wall;
 use crate::runtime::Runtime;
 use crate::store::{Key, SCAN_LIMIT_MAX, Store, StoreError, Value};
 
@@ -57,7 +62,8 @@ pub struct Backup {
     pub store: String,
     /// The cluster it is of.
     pub cluster_id: u128,
-    /// When its making began, by the clock of the machine that made it.
+    /// When what is in it was last acknowledged, by the newest heartbeat in the store; without one, when its making
+    /// began.
     pub made: Timestamp,
     /// The sum of its bytes, as its last line says it.
     pub sha256: String,
@@ -84,10 +90,25 @@ pub enum BackupError {
     },
 }
 
+/// What a backup that was made has in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BackedUp {
+    /// How many registers.
+    pub registers: u64,
+    /// As [`Backup::made`].
+    pub made: Timestamp,
+    /// Whether a heartbeat in the store says that; else it is the clock of the machine.
+    pub by_heartbeat: bool,
+}
+
 /// The lines of a backup of a store, made page by page: what is in memory does not grow with the store.
 pub struct BackupLines {
     /// The first line, until it was given.
     head: Option<Head>,
+    /// Whether nobody here keeps the store alive: its own heartbeats date it then.
+    at_rest: bool,
+    by_heartbeat: bool,
+    made: Timestamp,
     /// What is still to be read, the present one last.
     prefixes: Vec<&'static str>,
     after: Option<Key>,
@@ -97,20 +118,32 @@ pub struct BackupLines {
 }
 
 impl BackupLines {
-    /// A backup that begins now.
+    /// A backup that begins now, of a store that this process serves: it is its heartbeat.
     pub fn new(store: &dyn Store, runtime: &dyn Runtime) -> BackupLines {
+        let made = runtime.wall();
         BackupLines {
             head: Some(Head {
                 mint_backup: FORMAT,
                 store: store.scheme().to_string(),
                 cluster_id: format!("{:032x}", store.cluster_id()),
-                made_ms: runtime.wall().unix_millis(),
+                made_ms: made.unix_millis(),
             }),
+            at_rest: false,
+            by_heartbeat: false,
+            made,
             prefixes: KEPT.into_iter().rev().collect(),
             after: None,
             sum: Sha256::new(),
             registers: 0,
             ended: false,
+        }
+    }
+
+    /// A backup of a store that this process does not serve: dated by the newest heartbeat in it.
+    fn at_rest(store: &dyn Store, runtime: &dyn Runtime) -> BackupLines {
+        BackupLines {
+            at_rest: true,
+            ..BackupLines::new(store, runtime)
         }
     }
 
@@ -122,14 +155,19 @@ impl BackupLines {
     /// The next whole lines; `None` after the last, which has the sum.
     ///
     /// # Errors
-    /// The store does not answer: what was given so far is no backup.
+    /// The store does not answer, or is sealed: what was given so far is no backup.
     pub async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut text = self
-            .head
-            .take()
-            .map_or_else(String::new, |head| json(&head) + "\n");
+        let mut text = match self.head.take() {
+            Some(head) => {
+                check_seal(store, None).await?;
+                json(&self.dated(head, store).await?) + "\n"
+            }
+            None => String::new(),
+        };
         while text.is_empty() {
             let Some(prefix) = self.prefixes.last() else {
+                // It may have been moved away meanwhile.
+                check_seal(store, None).await?;
                 return Ok(self.foot());
             };
             let prefix = Key::new(*prefix).expect("a constant within the key grammar");
@@ -154,6 +192,24 @@ impl BackupLines {
         Ok(Some(text.into_bytes()))
     }
 
+    /// Of what the store says and the clock the older: what is in it may be older than its making.
+    async fn dated(&mut self, head: Head, store: &dyn Store) -> Result<Head, StoreError> {
+        let beat = match self.at_rest {
+            true => {
+                check_not_set_back(store).await?;
+                newest_wall(store).await?.max(store.newest_wall())
+            }
+            // A server looks for that all the time.
+            false => None,
+        };
+        self.by_heartbeat = beat.is_some();
+        self.made = self.made.min(beat.unwrap_or(self.made));
+        Ok(Head {
+            made_ms: self.made.unix_millis(),
+            ..head
+        })
+    }
+
     fn foot(&mut self) -> Option<Vec<u8>> {
         if std::mem::replace(&mut self.ended, true) {
             return None;
@@ -172,7 +228,7 @@ impl std::fmt::Debug for BackupLines {
     }
 }
 
-/// Writes everything a store must not lose to `out`, and answers how many registers that were.
+/// Writes everything a store must not lose to `out`, and answers how much that was and how old.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -180,7 +236,8 @@ impl std::fmt::Debug for BackupLines {
 /// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
 /// let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await?;
 /// let mut file = Vec::new();
-/// assert_eq!(tools::back_up(&*store, &mut file, &*runtime).await?, 0);
+/// let done = tools::back_up(&*store, &mut file, &*runtime).await?;
+/// assert_eq!((done.registers, done.by_heartbeat), (0, false));
 /// assert_eq!(tools::Backup::read(&file[..])?.cluster_id, store.cluster_id());
 /// file.pop();
 /// file[20] ^= 1;
@@ -189,18 +246,23 @@ impl std::fmt::Debug for BackupLines {
 /// ```
 ///
 /// # Errors
-/// The store does not answer, or `out` cannot be written.
+/// The store does not answer, or `out` cannot be written; [`StoreErrorKind::Stopped`](crate::StoreErrorKind::Stopped)
+/// for a store that is sealed.
 pub async fn back_up(
     store: &dyn Store,
     out: &mut (dyn Write + Send),
     runtime: &dyn Runtime,
-) -> Result<u64, BackupError> {
-    let mut lines = BackupLines::new(store, runtime);
+) -> Result<BackedUp, BackupError> {
+    let mut lines = BackupLines::at_rest(store, runtime);
     while let Some(text) = lines.next(store).await? {
         out.write_all(&text)?;
     }
     out.flush()?;
-    Ok(lines.registers())
+    Ok(BackedUp {
+        registers: lines.registers(),
+        made: lines.made,
+        by_heartbeat: lines.by_heartbeat,
+    })
 }
 
 impl Backup {

@@ -11,7 +11,7 @@ use super::PREFIXES;
 use crate::guard::set_back;
 use crate::moves::Move;
 use crate::name::Name;
-use crate::notes::sealed;
+use crate::notes::{Seal, seal_key};
 use crate::pool::Parked;
 use crate::pool::kind::PoolSpec;
 use crate::pool::window::WindowBody;
@@ -39,8 +39,8 @@ const TOLD_MAX: usize = 100;
 
 /// Checks the store at `url`, whichever it is. `state`: where this machine remembers which cluster it met.
 ///
-/// In a folder, the findings are what its two records disagree on, for which a start refuses it; what its registers mean
-/// is told as notes.
+/// In a folder, the findings are what its two records disagree on, and a seal, for which a start refuses it; what its
+/// other registers mean is told as notes.
 ///
 /// # Errors
 /// The store cannot be opened, or does not answer.
@@ -60,9 +60,11 @@ pub async fn check(
     let mut notes = records.notes;
     notes.extend(registers.parked());
     notes.extend(registers.problems);
+    let mut findings = records.findings;
+    findings.extend(registers.seal);
     Ok(StoreReport {
         registers: records.registers as u64,
-        findings: records.findings,
+        findings,
         notes,
     })
 }
@@ -73,7 +75,7 @@ pub async fn check(
 /// The store does not answer.
 pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<StoreReport, StoreError> {
     let mut registers = Registers::at(runtime.wall());
-    for prefix in PREFIXES {
+    for prefix in PREFIXES.into_iter().chain(["cluster/seal"]) {
         let mut pages = Pages::of(store, prefix);
         loop {
             let page = pages.next().await?;
@@ -95,9 +97,7 @@ pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<Sto
         let found = format!("the store has lost what it acknowledged: {why}");
         report.findings.push(found);
     }
-    if let Some(seal) = sealed(store).await? {
-        report.findings.push(format!("the store is sealed: {seal}"));
-    }
+    report.findings.extend(registers.seal);
     let durability = store.durability();
     if !durability.why.is_empty() {
         report
@@ -116,6 +116,8 @@ struct Registers {
     problems: Vec<String>,
     /// Windows that reach further ahead than a clock that was right allows; at most so many.
     ahead: Vec<String>,
+    /// The seal, in words: no server passes it.
+    seal: Option<String>,
     /// Pools by their names as keys have them, and how many of their workers a wrong clock parked.
     pools: HashMap<String, (PoolSpec, Option<Parked>)>,
 }
@@ -127,11 +129,17 @@ impl Registers {
             read: 0,
             problems: Vec::new(),
             ahead: Vec::new(),
+            seal: None,
             pools: HashMap::new(),
         }
     }
 
     fn look(&mut self, key: &Key, found: &Versioned) {
+        if *key == seal_key() {
+            let seal = Seal::read(found);
+            self.seal = seal.map(|seal| format!("the store is sealed: {}", seal.sealed));
+            return;
+        }
         let problem = match key.as_str().split_once('/') {
             Some(("move", written)) => move_problem(written, found),
             Some(("pool", written)) => self.pool_problem(written, found),

@@ -3,12 +3,19 @@
 //! A sealed store takes no reservation any more. Servers that run see the seal within a second and stop; servers
 //! that start refuse; and every register is written once more, with its mark as it is, so that whoever was cut off
 //! and knows nothing of the seal finds that his version is not the last.
+//!
+//! The new store is sealed first and until the end: half of a store would give out numbers of names that it has not
+//! met yet.
 
+use super::begun::{check_not_set_back, check_seal, moved, moving_in};
+use super::restore::first_register;
+use super::seal::{check_unused, take_off};
 use super::{PREFIXES, seal};
 use crate::advice::Advice;
 use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value};
+use crate::striped::stripe_key;
 
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;
@@ -24,7 +31,9 @@ pub struct MigrateReport {
 /// failure goes on.
 ///
 /// # Errors
-/// What either store says; [`StoreErrorKind::InUse`] for a target that holds registers of another origin.
+/// What either store says; [`StoreErrorKind::InUse`] for a target that holds registers of another origin;
+/// [`StoreErrorKind::Stopped`] for a store that is sealed by anything but this move; [`StoreErrorKind::Corrupt`] for one
+/// that was set back.
 pub async fn migrate(
     from: &dyn Store,
     to: &dyn Store,
@@ -38,18 +47,19 @@ pub async fn migrate(
             "both are one store, or a copy of it",
         ));
     }
-    begin(to, &origin, runtime).await?;
-    let why = format!(
-        "moved to the {} store of cluster {:032x}",
-        to.scheme(),
-        to.cluster_id()
-    );
-    seal(from, &why, runtime).await?;
+    let moved = moved(to);
+    check_seal(from, Some(&moved)).await?;
+    check_not_set_back(from).await?;
+    let is_half = begin(to, &origin, &moving_in(from), runtime).await?;
+    seal(from, &moved, runtime).await?;
     let mut registers = 0;
-    // Names that a lost store may have given out begin above in the new one, too.
-    if from.get(&restored_key()).await?.is_some() {
-        let value = settle(from, &restored_key(), runtime).await?;
-        copy(to, &restored_key(), value, runtime).await?;
+    // Names that a lost store may have given out begin above in the new one, too; and it has the same share of a set's
+    // numbers.
+    for key in [restored_key(), stripe_key()] {
+        if from.get(&key).await?.is_some() {
+            let value = settle(from, &key, runtime).await?;
+            copy(to, &key, value, runtime).await?;
+        }
     }
     for prefix in PREFIXES {
         let mut pages = Pages::of(from, prefix);
@@ -65,11 +75,20 @@ pub async fn migrate(
             }
         }
     }
+    if is_half {
+        take_off(to, runtime).await?;
+    }
     Ok(MigrateReport { registers })
 }
 
-/// Notes in the target where its registers come from; another origin, or registers without one, are refused.
-async fn begin(to: &dyn Store, origin: &str, runtime: &dyn Runtime) -> Result<(), StoreError> {
+/// Seals the target and notes in it where its registers come from; another origin, or registers without one, are
+/// refused. Whether it is not finished: one that is may be in use.
+async fn begin(
+    to: &dyn Store,
+    origin: &str,
+    moving_in: &str,
+    runtime: &dyn Runtime,
+) -> Result<bool, StoreError> {
     let key = Key::new("cluster/origin").expect("a constant within the key grammar");
     let refuse = |what: String| {
         Err(StoreError::new(
@@ -80,15 +99,18 @@ async fn begin(to: &dyn Store, origin: &str, runtime: &dyn Runtime) -> Result<()
         .with_hint(Advice::MoveIntoFresh))
     };
     let body = serde_json::json!({ "origin": origin }).to_string();
+    let is_sealed = check_seal(to, Some(moving_in)).await?;
     match to.get(&key).await? {
-        Some(found) if found.value.body == body => return Ok(()),
+        Some(found) if found.value.body == body => return Ok(is_sealed),
         Some(found) => return refuse(format!("it has {}", found.value.body)),
         None => {}
     }
-    for prefix in PREFIXES {
-        if let Some((key, _)) = Pages::of(to, prefix).next().await?.first() {
+    if !is_sealed {
+        if let Some(key) = first_register(to).await? {
             return refuse(format!("it holds {key}"));
         }
+        check_unused(to, runtime).await?;
+        seal(to, moving_in, runtime).await?;
     }
     let value = Value {
         mark: 1,
@@ -96,7 +118,7 @@ async fn begin(to: &dyn Store, origin: &str, runtime: &dyn Runtime) -> Result<()
         body,
     };
     match to.compare_and_set(&key, None, value, Marks::NeverLower).await? {
-        Cas::Done(_) => Ok(()),
+        Cas::Done(_) => Ok(true),
         Cas::Lost(_) => refuse("somebody else moves into it".to_string()),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `begun` | what was begun and is not finished, as the seal says it |
 //! | `backup` | a store as a checksummed file of JSON lines, and back |
 //! | `restore` | a store that a backup was restored into: every mark higher |
 //! | `target` | finding, making and opening the store for it |
@@ -11,6 +12,7 @@
 //! | `check` | whether every register makes sense |
 
 mod backup;
+mod begun;
 mod check;
 mod migrate;
 mod restore;
@@ -20,7 +22,7 @@ mod target;
 
 pub use crate::guard::note_progress_restored;
 pub use crate::notes::sealed;
-pub use backup::{Backup, BackupError, BackupLines, back_up, copy_backup};
+pub use backup::{BackedUp, Backup, BackupError, BackupLines, back_up, copy_backup};
 pub use check::{StoreReport, check, check_store};
 pub use migrate::{MigrateReport, migrate};
 pub use restore::{Accept, Advance, RestoreReport, raise_in_place, restore_into};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mintage::Timestamp;
 
-use super::seal::{check_unused, seal_for_restore, unseal_restored};
+use super::seal::{check_unused, seal_for_restore, take_off};
 use super::{Backup, PREFIXES};
 use crate::advance::{Raise, newest_wall, pool_of, pools};
 use crate::advice::Advice;
@@ -312,7 +312,7 @@ pub async fn raise_in_place(
 /// here, before servers may use it.
 async fn finished(store: &dyn Store, runtime: &dyn Runtime) -> Result<(), StoreError> {
     note_progress_restored(store, runtime).await?;
-    unseal_restored(store, runtime).await
+    take_off(store, runtime).await
 }
 
 /// Writes what `new` makes of a register, until nobody else writes in between; nothing, if this restore has written
@@ -346,9 +346,9 @@ async fn put(
     Err(too_many_writers(key))
 }
 
-/// What the store holds of what it must not lose.
+/// What the store holds of what it must not lose, its place in a set included.
 pub(super) async fn first_register(store: &dyn Store) -> Result<Option<Key>, StoreError> {
-    for prefix in PREFIXES {
+    for prefix in PREFIXES.into_iter().chain(["cluster/stripe"]) {
         let page = Pages::of(store, prefix).next().await?;
         if let Some((key, _)) = page.into_iter().next() {
             return Ok(Some(key));

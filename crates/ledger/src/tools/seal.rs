@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::notes::{Restoring, Seal, refusal, seal_key};
+use super::begun::{check_may_give_up, refusal};
+use crate::notes::{Restoring, Seal, seal_key, too_many_writers};
 use crate::runtime::Runtime;
 use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Versioned};
 
@@ -17,13 +18,10 @@ const LIVES_WITHIN: Duration = Duration::from_secs(3);
 /// Seals a store, and waits until no server uses it any more.
 ///
 /// # Errors
-/// The store does not answer; [`StoreErrorKind::InUse`], naming servers that have not stopped within 10 s.
+/// The store does not answer, or is sealed for another reason; [`StoreErrorKind::InUse`], naming servers that have not
+/// stopped within 10 s.
 pub async fn seal(store: &dyn Store, why: &str, runtime: &dyn Runtime) -> Result<(), StoreError> {
-    let seal = Seal {
-        sealed: why.to_string(),
-        restoring: None,
-    };
-    write(store, &seal, runtime).await?;
+    put_on(store, why, runtime).await?;
     // A server that has seen the seal renews its register no more.
     let begun = runtime.boottime();
     let mut last: Option<Vec<(Key, Versioned)>> = None;
@@ -81,15 +79,16 @@ pub(super) async fn seal_for_restore(
     write(store, &restoring.seal(), runtime).await
 }
 
-/// Takes off the seal of a restore, which is finished.
-pub(super) async fn unseal_restored(store: &dyn Store, runtime: &dyn Runtime) -> Result<(), StoreError> {
+/// Takes off the seal of what is finished.
+pub(super) async fn take_off(store: &dyn Store, runtime: &dyn Runtime) -> Result<(), StoreError> {
     write(store, &Seal::OFF, runtime).await
 }
 
-/// Takes the seal off: for a store that was sealed for a move that came to nothing.
+/// Takes the seal off: for a store that was sealed for a move, or for a store more in its set, that came to nothing.
 ///
 /// # Errors
-/// A restore is not finished, or the store does not answer.
+/// The store holds half of something: a restore, a move into it, a set's new store; a store of a set knows of the new
+/// one already; or the store does not answer.
 pub async fn unseal(store: &dyn Store, runtime: &dyn Runtime) -> Result<bool, StoreError> {
     let Some(seal) = store.get(&seal_key()).await?.as_ref().and_then(Seal::read) else {
         return Ok(false);
@@ -97,8 +96,34 @@ pub async fn unseal(store: &dyn Store, runtime: &dyn Runtime) -> Result<bool, St
     if seal.restoring.is_some() {
         return Err(refusal(&seal.sealed));
     }
+    check_may_give_up(store, &seal.sealed).await?;
     write(store, &Seal::OFF, runtime).await?;
     Ok(true)
+}
+
+/// Puts a seal on that no other seal gives way to.
+async fn put_on(store: &dyn Store, why: &str, runtime: &dyn Runtime) -> Result<(), StoreError> {
+    let seal = Seal {
+        sealed: why.to_string(),
+        restoring: None,
+    };
+    for _ in 0..TRIES {
+        let found = store.get(&seal_key()).await?;
+        match found.as_ref().and_then(Seal::read) {
+            Some(stands) if stands.restoring.is_none() && stands.sealed == why => return Ok(()),
+            Some(stands) => return Err(refusal(&stands.sealed)),
+            None => {}
+        }
+        let new = seal.value(found.as_ref().map_or(0, |found| found.value.mark) + 1, runtime);
+        let expected = found.map(|found| found.version);
+        if let Cas::Done(_) = store
+            .compare_and_set(&seal_key(), expected, new, Marks::NeverLower)
+            .await?
+        {
+            return Ok(());
+        }
+    }
+    Err(too_many_writers(&seal_key()))
 }
 
 async fn write(store: &dyn Store, seal: &Seal, runtime: &dyn Runtime) -> Result<(), StoreError> {
@@ -116,9 +141,5 @@ async fn write(store: &dyn Store, seal: &Seal, runtime: &dyn Runtime) -> Result<
             return Ok(());
         }
     }
-    Err(StoreError::new(
-        StoreErrorKind::InUse,
-        Outcome::NotDone,
-        "somebody else writes the seal all the time",
-    ))
+    Err(too_many_writers(&seal_key()))
 }

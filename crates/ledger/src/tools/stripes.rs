@@ -1,13 +1,18 @@
 //! Sets of stores (protocol S9): making one, and adding a store to one.
 //!
-//! Adding changes which store has which number and worker, so that every store is sealed first: servers stop. Then
-//! every sequence goes on in all stores, the new one included, above the furthest that any of them has issued; every
-//! window's record is copied to the store that has its worker from now on; the stores learn their new count; and the
-//! seals come off.
+//! Adding changes which store has which number and worker, so that every store is sealed first, the new one before the
+//! others: servers stop. Then every sequence goes on in all stores, the new one included, above the furthest that any of
+//! them has issued; every window's record is copied to the store that has its worker from now on; the stores learn
+//! their new count, the new one first; and the seals come off, that of the new one first.
+//!
+//! Cut off anywhere, it is finished by the same command. As long as no store of the old set knows of the new one, the
+//! old set goes on without it once its seals are taken off; the new store stays sealed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{PREFIXES, seal, unseal};
+use super::begun::{adding, check_not_set_back, check_seal, filling};
+use super::seal::{check_unused, take_off};
+use super::{PREFIXES, seal};
 use crate::advice::Advice;
 use crate::name::Name;
 use crate::notes::restored_key;
@@ -49,13 +54,22 @@ pub async fn make_set(stores: &[&dyn Store], runtime: &dyn Runtime) -> Result<Ve
         ));
     }
     let mut set = None;
+    let mut is_made = true;
     for store in stores {
+        check_seal(*store, None).await?;
         match stripe_of(*store).await? {
             Some(note) if note.of == of && set.as_ref().is_none_or(|set| *set == note.set) => {
                 set = Some(note.set)
             }
             Some(note) => return Err(in_another_set(&note)),
-            None => check_empty(*store).await?,
+            None => is_made = false,
+        }
+    }
+    if !is_made {
+        // Also those that have a place already: a store that was used alone, or one whose neighbour was lost, gave out
+        // numbers of another share.
+        for store in stores {
+            check_empty(*store).await?;
         }
     }
     let set = set.unwrap_or_else(|| format!("{:032x}", fresh_token(runtime)));
@@ -82,12 +96,54 @@ pub async fn make_set(stores: &[&dyn Store], runtime: &dyn Runtime) -> Result<Ve
 /// failure goes on.
 ///
 /// # Errors
-/// A store of the set is missing, servers do not stop, or the new store holds something.
+/// A store of the set is missing or sealed by something else, servers do not stop, or the new store holds something.
 pub async fn add_to_set(
     stores: &[&dyn Store],
     new: &dyn Store,
     runtime: &dyn Runtime,
 ) -> Result<StripeNote, StoreError> {
+    let places = places_of(stores).await?;
+    let old = u8::try_from(places.len()).expect("no more than a set has");
+    let note = StripeNote {
+        set: places[0].1.set.clone(),
+        number: old,
+        of: old + 1,
+    };
+    let (filling, adding) = (filling(&note), adding(new, note.of));
+    if is_added(&places, new, &note, (&filling, &adding)).await? {
+        return Ok(note);
+    }
+    // Nothing is sealed for what cannot be finished.
+    for key in names_of(&places).await? {
+        states_of(&places, &key, old).await?;
+    }
+    check_unused(new, runtime).await?;
+    seal(new, &filling, runtime).await?;
+    for (store, _) in &places {
+        seal(*store, &adding, runtime).await?;
+    }
+    let all: Vec<&dyn Store> = places.iter().map(|(store, _)| *store).chain([new]).collect();
+    // A store that knows of the new one already has been through all this.
+    if places.iter().all(|(_, place)| place.of == old) {
+        level_sequences(&places, new, old, runtime).await?;
+        move_windows(&all, runtime).await?;
+        copy_pools(&places, new, runtime).await?;
+        copy_restored(&places, new, runtime).await?;
+    }
+    write_note(new, &note, runtime).await?;
+    for (store, place) in &places {
+        let of = note.of;
+        write_note(*store, &StripeNote { of, ..place.clone() }, runtime).await?;
+    }
+    // The new one first: from then on its seal does not say that it is only half of a store.
+    for store in all.iter().rev() {
+        take_off(*store, runtime).await?;
+    }
+    Ok(note)
+}
+
+/// The stores of a set, in the order of their numbers, each with its place.
+async fn places_of<'a>(stores: &[&'a dyn Store]) -> Result<Vec<(&'a dyn Store, StripeNote)>, StoreError> {
     let mut places = Vec::with_capacity(stores.len());
     for store in stores {
         let Some(note) = stripe_of(*store).await? else {
@@ -100,54 +156,88 @@ pub async fn add_to_set(
         places.push((*store, note));
     }
     places.sort_by_key(|(_, note)| note.number);
-    let old = u8::try_from(stores.len()).unwrap_or(u8::MAX);
-    let of = old.saturating_add(1);
-    let whole = places.iter().enumerate().all(|(number, (_, note))| {
+    let many = places.len();
+    let is_whole = places.iter().enumerate().all(|(number, (_, note))| {
+        let of = usize::from(note.of);
         // After a failure half-way some know of the new one.
-        usize::from(note.number) == number && (note.of == old || note.of == of) && note.set == places[0].1.set
+        usize::from(note.number) == number && (of == many || of == many + 1) && note.set == places[0].1.set
     });
-    let not_whole = || {
-        refused(
-            StoreErrorKind::Invalid,
-            format!("these {old} stores are not a whole set, or there are {STRIPES_MAX} already"),
-            "name every store of the set, each once",
-        )
-    };
-    if !whole || of > STRIPES_MAX {
-        return Err(not_whole());
+    match is_whole && (1..usize::from(STRIPES_MAX)).contains(&many) {
+        true => Ok(places),
+        false => Err(not_whole(many)),
     }
-    let note = StripeNote {
-        set: places[0].1.set.clone(),
-        number: old,
-        of,
-    };
-    match stripe_of(new).await? {
-        // Who knows of one more learned it after that one: a stranger would get the numbers of a store of the set
-        // that was not named.
-        None if places.iter().any(|(_, note)| note.of == of) => return Err(not_whole()),
-        None => check_empty(new).await?,
-        Some(found) if found == note => {}
-        Some(found) => return Err(in_another_set(&found)),
+}
+
+/// Whether the new store has this place already and serves; refuses what cannot be begun, or gone on with.
+async fn is_added(
+    places: &[(&dyn Store, StripeNote)],
+    new: &dyn Store,
+    note: &StripeNote,
+    (filling, adding): (&str, &str),
+) -> Result<bool, StoreError> {
+    let found = stripe_of(new).await?;
+    if let Some(found) = found.as_ref().filter(|found| *found != note) {
+        return Err(in_another_set(found));
     }
-    for (store, _) in &places {
-        seal(*store, "a store is being added to its set", runtime).await?;
+    let is_begun = check_seal(new, Some(filling)).await?;
+    let mut is_open = true;
+    for (store, _) in places {
+        is_open &= !check_seal(*store, Some(adding)).await?;
+        check_not_set_back(*store).await?;
     }
-    let all: Vec<&dyn Store> = places.iter().map(|(store, _)| *store).chain([new]).collect();
-    // A store that knows of the new one already has been through all this.
-    if places.iter().all(|(_, note)| note.of == old) {
-        level_sequences(&places, new, old, runtime).await?;
-        move_windows(&all, runtime).await?;
-        copy_pools(&places, new, runtime).await?;
-        copy_restored(&places, new, runtime).await?;
+    let knowing = places.iter().filter(|(_, place)| place.of == note.of).count();
+    match (found.is_some(), is_begun, knowing) {
+        (false, false, 0) => check_empty(new).await.map(|()| false),
+        (_, true, 0) => Ok(false),
+        (true, true, _) if !is_open => Ok(false),
+        // Who knows of one more learned it after that one: a stranger, or one that was given up and another taken in its
+        // place, would get the numbers of a store of the set that was not named.
+        (false, ..) | (true, true, _) => Err(not_whole(places.len())),
+        (true, false, knowing) if knowing == places.len() => Ok(is_open),
+        // It is a member, and others were put back to before that: their shares were cut otherwise.
+        (true, false, _) => Err(in_another_set(note)),
     }
-    write_note(new, &note, runtime).await?;
-    for (store, place) in &places {
-        write_note(*store, &StripeNote { of, ..place.clone() }, runtime).await?;
+}
+
+fn not_whole(many: usize) -> StoreError {
+    refused(
+        StoreErrorKind::Invalid,
+        format!("these {many} stores are not a whole set, or there are {STRIPES_MAX} already"),
+        "name every store of the set, each once",
+    )
+}
+
+/// The keys of every sequence that a store of the set knows.
+async fn names_of(places: &[(&dyn Store, StripeNote)]) -> Result<BTreeSet<Key>, StoreError> {
+    let mut names = BTreeSet::new();
+    for (store, _) in places {
+        each(*store, "seq/", |key, _| {
+            names.insert(key);
+        })
+        .await?;
     }
-    for store in &all {
-        unseal(*store, runtime).await?;
+    Ok(names)
+}
+
+/// A sequence as each store of the old set has it.
+async fn states_of(
+    places: &[(&dyn Store, StripeNote)],
+    key: &Key,
+    old: u8,
+) -> Result<Vec<Option<State>>, StoreError> {
+    let cannot = |why: String| refused(StoreErrorKind::Corrupt, why, "repair the record first");
+    let name = Name::from_key(key.after("seq/")).map_err(|e| cannot(e.to_string()))?;
+    let mut states = Vec::with_capacity(places.len());
+    for (store, note) in places {
+        let stripe = Stripe {
+            number: note.number,
+            of: old,
+        };
+        let found = (*store).get(key).await?.map(|found| placed(found, stripe));
+        let state = found.map(|found| State::read(&name, &found)).transpose();
+        states.push(state.map_err(|e| cannot(e.to_string()))?);
     }
-    Ok(note)
+    Ok(states)
 }
 
 /// Makes every sequence go on in all stores above the furthest that any of them has reserved.
@@ -157,29 +247,8 @@ async fn level_sequences(
     old: u8,
     runtime: &dyn Runtime,
 ) -> Result<(), StoreError> {
-    let mut names: BTreeMap<Key, ()> = BTreeMap::new();
-    for (store, _) in places {
-        each(*store, "seq/", |key, _| {
-            names.insert(key, ());
-        })
-        .await?;
-    }
-    for key in names.into_keys() {
-        let name = Name::from_key(key.after("seq/"));
-        let name =
-            name.map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
-        let mut states = Vec::with_capacity(places.len());
-        for (store, note) in places {
-            let stripe = Stripe {
-                number: note.number,
-                of: old,
-            };
-            let found = (*store).get(&key).await?.map(|found| placed(found, stripe));
-            let state = found.map(|found| State::read(&name, &found)).transpose();
-            let state = state
-                .map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
-            states.push(state);
-        }
+    for key in names_of(places).await? {
+        let states = states_of(places, &key, old).await?;
         let Some(level) = State::levelled(states.iter().flatten()) else {
             continue;
         };

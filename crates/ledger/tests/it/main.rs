@@ -6,6 +6,7 @@
 // The tests bring their own time and threads.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod backup_age;
 mod clean_stop;
 mod clock;
 mod cluster;
@@ -29,6 +30,8 @@ mod store_embedded;
 mod store_memory;
 mod store_tools;
 mod striped;
+mod tools_cut_off;
+mod tools_times_states;
 mod wrong_clock;
 
 /// A file that no `mod` names would not be compiled, and nobody would miss it.

@@ -116,6 +116,73 @@ async fn a_one_shot_command_waits_for_the_lock() {
     check_refused(refused, StoreErrorKind::InUse, &["in use by process"]);
 }
 
+/// A volume that is not mounted is an empty folder, or none.
+#[tokio::test]
+async fn a_store_that_is_gone_from_its_place_is_not_begun_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (place, elsewhere) = (dir.path().join("volume/ids"), dir.path().join("elsewhere"));
+    let settings = StoreSettings {
+        state_folder: Some(dir.path().join("state")),
+        ..StoreSettings::default()
+    };
+    let open =
+        async |path: &Path, settings: &StoreSettings| EmbeddedStore::open(path, settings, runtime()).await;
+    let store = open(&place, &settings).await.unwrap();
+    put(&*store, "k", 0, 7).await.unwrap();
+    store.close().await.unwrap();
+    fs::rename(&place, &elsewhere).unwrap();
+    let says = [
+        "there is no store in",
+        "mounted at",
+        "this machine remembers one of",
+    ];
+    check_refused(open(&place, &settings).await, StoreErrorKind::Foreign, &says);
+    assert!(!place.exists(), "a refusal leaves nothing");
+    fs::create_dir(&place).unwrap();
+    check_refused(open(&place, &settings).await, StoreErrorKind::Foreign, &says);
+    fs::remove_dir(&place).unwrap();
+    // Back in its place it goes on; moved away and served there, its old place is free.
+    fs::rename(&elsewhere, &place).unwrap();
+    let store = open(&place, &settings).await.unwrap();
+    assert_eq!(mark(&*store, "k").await, 7);
+    store.close().await.unwrap();
+    fs::rename(&place, &elsewhere).unwrap();
+    open(&elsewhere, &settings).await.unwrap().close().await.unwrap();
+    open(&place, &settings).await.unwrap().close().await.unwrap();
+    // Begun anew by somebody who says so, and then remembered as what it is now.
+    fs::remove_dir_all(&place).unwrap();
+    let anew = StoreSettings {
+        anew: true,
+        ..settings.clone()
+    };
+    assert!(open(&place, &settings).await.is_err());
+    let store = open(&place, &anew).await.unwrap();
+    assert!(store.report().created);
+    store.close().await.unwrap();
+    open(&place, &settings).await.unwrap().close().await.unwrap();
+    // Where no store may be made by a start, `mint init` makes it.
+    let never = StoreSettings {
+        create: false,
+        ..settings.clone()
+    };
+    let fresh = dir.path().join("fresh");
+    check_refused(
+        open(&fresh, &never).await,
+        StoreErrorKind::Invalid,
+        &["there is no store in"],
+    );
+    let url = format!("file:{}", fresh.display());
+    let made = mintage_ledger::init_store(&url, &never, runtime()).await.unwrap();
+    assert!(made.created);
+    assert!(
+        !mintage_ledger::init_store(&url, &never, runtime())
+            .await
+            .unwrap()
+            .created
+    );
+    open(&fresh, &never).await.unwrap().close().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_copied_folder_is_refused_until_it_is_adopted() {
     let dir = tempfile::tempdir().unwrap();
