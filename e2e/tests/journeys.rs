@@ -359,6 +359,36 @@ const JOURNEYS: &[Journey] = &[
         ],
     },
     Journey {
+        name: "a folder whose volume is not mounted",
+        on: On::Folder,
+        steps: &[
+            Serve("a", ""),
+            Take("a", ORDERS, INCR, 10),
+            Stop("a"),
+            Run("a", "mv mint-data on-its-volume && mkdir -m 700 mint-data"),
+            Refused("a", "this machine remembers one of"),
+            Fails(
+                "a",
+                "mint seq next orders --store file:./mint-data",
+                "this machine remembers one of",
+            ),
+            Run("a", "rmdir mint-data"),
+            Refused("a", "--new"),
+            Absent("a", "mint-data"),
+            Run("a", "mv on-its-volume mint-data"),
+            Serve("a", ""),
+            Take("a", ORDERS, INCR, 10),
+            Stop("a"),
+            // On purpose, with a name that was not used before.
+            Run("a", "rm -r mint-data"),
+            Serve("a", "--new"),
+            Take("a", Sequence("bills"), BILL, 3),
+            Kill("a"),
+            Serve("a", ""),
+            Take("a", Sequence("bills"), BILL, 3),
+        ],
+    },
+    Journey {
         name: "a folder is lost and restored from its backup file",
         on: On::Folder,
         steps: &[

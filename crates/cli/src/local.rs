@@ -93,7 +93,7 @@ async fn open_or_make(
 ) -> Result<Arc<dyn Store>, Failure> {
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
-        create: absent == Absent::Make,
+        create: absent == Absent::Make && config.store_create,
         ..store_settings(config)
     };
     open_stores(config, &settings, runtime)

@@ -55,6 +55,8 @@ pub enum Advice {
         /// Whether it is to be said that this finishes it.
         finishes: bool,
     },
+    /// Mounting what a store lies on, or restoring it; or consent to begin anew.
+    MountOrAnew,
     /// Making schema and cluster id.
     Initialise {
         /// The store's URL, where it is known.

@@ -39,6 +39,7 @@ use crate::runtime::Runtime;
 use crate::sequence::{InUse, Sequence};
 use crate::settings::LedgerSettings;
 use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::striped::stripe_of;
 
 /// Everything that one process reserves from one store: sequences and pools.
 ///
@@ -92,6 +93,11 @@ impl Ledger {
         let asked = WatchedStore::new(Arc::clone(&store), health, settings.request_timeout);
         if let Some(why) = notes::sealed(&asked).await? {
             return Err(LedgerError::Stopped(notes::refusal(&why)));
+        }
+        if store.striped().is_none()
+            && let Some(place) = stripe_of(&asked).await?
+        {
+            return Err(LedgerError::Stopped(place.opened_alone()));
         }
         let restored = notes::restored(&asked).await?;
         let journal = journal.map(|journal| journal.restored_at(restored.workers_from));

@@ -12,7 +12,7 @@ use crate::store::{Key, Outcome, StoreError, StoreErrorKind};
 
 pub(crate) use restored::{Restored, RestoredBody, restored, restored_key};
 pub use seal::sealed;
-pub(crate) use seal::{Restoring, Seal, refusal, restoring, seal_key};
+pub(crate) use seal::{MOVED, Restoring, Seal, refusal, restoring, seal_key};
 
 /// The refusal after somebody else wrote `key` before every try.
 pub(crate) fn too_many_writers(key: &Key) -> StoreError {

@@ -18,6 +18,9 @@ use crate::store::{Key, Outcome, Store, StoreError, StoreErrorKind, Value, Versi
 /// How the reason of a seal begins that a restore wrote.
 const UNFINISHED: &str = "a restore was begun and is not finished";
 
+/// The same of one that was moved elsewhere.
+pub(crate) const MOVED: &str = "moved to the ";
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Seal {
     pub(crate) sealed: String,
@@ -83,10 +86,14 @@ impl Seal {
         }
     }
 
-    /// The seal that a record is; `None` for one that was taken off.
+    /// The seal that a record is; `None` for one that was taken off. What cannot be read is one: a newer version may have
+    /// written it, and why the store must rest is not known.
     pub(crate) fn read(found: &Versioned) -> Option<Seal> {
-        let seal: Option<Seal> = serde_json::from_str(&found.value.body).ok();
-        seal.filter(|seal| !seal.sealed.is_empty())
+        let seal = serde_json::from_str(&found.value.body).unwrap_or_else(|_| Seal {
+            sealed: "by a record that this version cannot read".to_string(),
+            restoring: None,
+        });
+        Some(seal).filter(|seal: &Seal| !seal.sealed.is_empty())
     }
 }
 
@@ -113,12 +120,15 @@ pub(crate) async fn restoring(store: &dyn Store) -> Result<Option<Restoring>, St
 
 /// The refusal of a sealed store.
 pub(crate) fn refusal(why: &str) -> StoreError {
-    let hint = match why.starts_with(UNFINISHED) {
-        true => Advice::FinishRestore {
+    let hint = if why.starts_with(UNFINISHED) {
+        Advice::FinishRestore {
             or_remove: false,
             finishes: true,
-        },
-        false => Advice::Unseal,
+        }
+    } else if why.starts_with(MOVED) {
+        Advice::Unseal
+    } else {
+        "the command that began it finishes it".into()
     };
     StoreError::new(
         StoreErrorKind::Stopped,

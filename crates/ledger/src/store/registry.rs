@@ -82,7 +82,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
         check: |_, _, _| Ok(()),
-        init: None,
+        init: Some(init_embedded),
     },
     #[cfg(feature = "postgres")]
     StoreKind {
@@ -271,6 +271,24 @@ fn admit(store: &dyn Store, settings: &StoreSettings) -> Result<(), StoreError> 
         return Ok(());
     }
     Err(lossy(store.scheme(), &found))
+}
+
+/// Makes the folder's store, whether or not a server may.
+fn init_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Initialising {
+    let folder = embedded_folder(rest).to_path_buf();
+    let settings = StoreSettings {
+        create: true,
+        ..settings.clone()
+    };
+    Box::pin(async move {
+        let store = EmbeddedStore::open(folder, &settings, runtime).await?;
+        let made = Initialised {
+            cluster_id: store.cluster_id(),
+            created: store.report().created,
+        };
+        store.close().await?;
+        Ok(made)
+    })
 }
 
 fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {

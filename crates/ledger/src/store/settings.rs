@@ -18,6 +18,9 @@ pub struct StoreSettings {
     /// Whether the embedded store may be made where there is none. Only what takes numbers needs that: for the others
     /// it would make an empty store of a mistyped name.
     pub create: bool,
+    /// Whether the embedded store may be made where this machine remembers one that is gone: a volume that is not mounted
+    /// looks like that.
+    pub anew: bool,
     /// Where this machine notes how far an embedded folder got, so that an older image of its volume is seen; nowhere,
     /// if `None`.
     pub state_folder: Option<PathBuf>,
@@ -43,6 +46,7 @@ impl Default for StoreSettings {
             lock_wait: Duration::ZERO,
             allow_file_systems: Vec::new(),
             create: true,
+            anew: false,
             state_folder: None,
             expect_cluster: None,
             allow_lossy: false,

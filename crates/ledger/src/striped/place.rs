@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refused;
 use super::stripe::{STRIPES_MAX, Stripe};
+use crate::advice::Advice;
 use crate::store::{Key, Store, StoreError, StoreErrorKind, Version, Versioned};
 
 const VERSION_BITS: u32 = 40;
@@ -62,6 +63,21 @@ pub struct StripeNote {
     pub number: u8,
     /// How many there are.
     pub of: u8,
+}
+
+impl StripeNote {
+    /// The refusal of one store of a set that is opened without the others: the numbers of all would count as its own.
+    pub(crate) fn opened_alone(&self) -> StoreError {
+        refused(
+            StoreErrorKind::Foreign,
+            format!(
+                "the store is number {} of a set of {}, and was opened without the others",
+                self.number + 1,
+                self.of
+            ),
+        )
+        .with_hint(Advice::ListWholeSet)
+    }
 }
 
 /// Where a store says it.

@@ -11,11 +11,10 @@
 
 use crate::advice::Advice;
 use crate::guard::set_back;
-use crate::notes::{self, sealed};
+use crate::notes::{self, MOVED, sealed};
 use crate::store::{Outcome, Store, StoreError, StoreErrorKind};
 use crate::striped::{StripeNote, stripe_of};
 
-const MOVED: &str = "moved to the ";
 const MOVING_IN: &str = "a move into it is not finished, of cluster ";
 const ADDING: &str = "a store is being added to its set";
 const FILLING: &str = "it is being added to a set, which is not finished: ";

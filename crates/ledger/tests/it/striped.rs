@@ -723,6 +723,23 @@ fn a_change_needs_every_store_and_is_followed_by_all() {
     });
 }
 
+/// It would count the numbers of all stores as its own.
+#[test]
+fn a_store_of_a_set_does_not_serve_without_the_others() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        orders.take(1).await.unwrap();
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        for store in &set.stores {
+            let alone = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone()).await;
+            let error = alone.unwrap_err().to_string();
+            assert!(error.contains("of a set of 2, and was opened without the others"), "{error}");
+        }
+    });
+}
+
 #[test]
 fn a_store_is_added_above_all_that_was_given_out() {
     in_paused_time(|| async {

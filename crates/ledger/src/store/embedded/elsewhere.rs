@@ -7,11 +7,14 @@
 //! An image of a whole volume brings everything back that is on it, so only what lies elsewhere can tell. Written at a
 //! start, with every heartbeat and at a stop, always after the witness has acknowledged: never ahead of it. Where
 //! there is no state folder, or it cannot be written, there is no such protection.
+//!
+//! The notes tell too where a store was: one that is gone from there is not begun anew, since its volume may only not be
+//! mounted.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::private;
 
@@ -51,11 +54,10 @@ impl Elsewhere {
             .create(true)
             .truncate(false)
             .open(all.join(id))?;
-        let shown = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
         let note = Elsewhere {
             file,
             opening,
-            folder: shown.display().to_string().replace('\n', " "),
+            folder: shown(folder),
         };
         let noted = note.read()?;
         Ok((note, noted))
@@ -78,22 +80,56 @@ impl Elsewhere {
     }
 
     fn read(&self) -> io::Result<Option<Noted>> {
-        let mut bytes = Vec::new();
         let mut file = &self.file;
         io::Seek::rewind(&mut file)?;
+        Noted::read(file)
+    }
+}
+
+impl Noted {
+    fn read(file: &File) -> io::Result<Option<Noted>> {
+        let mut bytes = Vec::new();
         file.take(LINE_MAX_BYTES).read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
         let mut words = text.lines().next().unwrap_or_default().splitn(3, ' ');
-        let noted = || {
+        let mut noted = || {
             Some(Noted {
                 lsn: words.next().filter(|digits| digits.len() == 20)?.parse().ok()?,
                 opening: u128::from_str_radix(words.next().filter(|digits| digits.len() == 32)?, 16).ok()?,
                 folder: words.next()?.to_string(),
             })
         };
-        let mut noted = noted;
         Ok(noted())
     }
+}
+
+/// The notes of stores that were in this folder, and what they say.
+pub(super) fn were_here(state: &Path, folder: &Path) -> Vec<(PathBuf, Noted)> {
+    let here = shown(folder);
+    let notes = fs::read_dir(state.join("folders"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let read = |path: PathBuf| {
+        let noted = private::options().read(true).open(&path).ok()?;
+        let noted = Noted::read(&noted).ok()??;
+        Some((path, noted))
+    };
+    notes
+        .filter_map(|note| read(note.path()))
+        .filter(|(_, noted)| noted.folder == here)
+        .collect()
+}
+
+/// A folder's place without links, whether it is there or not, on one line.
+fn shown(folder: &Path) -> String {
+    let place = fs::canonicalize(folder).or_else(|_| {
+        let folder = std::path::absolute(folder)?;
+        let above = fs::canonicalize(folder.parent().unwrap_or(&folder))?;
+        Ok::<_, io::Error>(above.join(folder.file_name().unwrap_or_default()))
+    });
+    let place = place.unwrap_or_else(|_| folder.to_path_buf());
+    place.display().to_string().replace('\n', " ")
 }
 
 /// Longer than any path.

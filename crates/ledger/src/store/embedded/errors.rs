@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use super::super::{Outcome, StoreError, StoreErrorKind};
 use crate::advice::Advice;
@@ -175,6 +176,36 @@ pub(super) fn set_back(folder: &Path, what: impl Display) -> StoreError {
         "nothing was issued after that backup or snapshot was made",
         "something was",
     )
+}
+
+/// A store was here, and is not any more.
+pub(super) fn gone(folder: &Path, records: u64) -> StoreError {
+    let mount = mount_of(folder).map_or(String::new(), |mount| {
+        format!(
+            ", which lies on the file system that is mounted at {}",
+            mount.display()
+        )
+    });
+    not_done(
+        StoreErrorKind::Foreign,
+        format!(
+            "there is no store in {}{mount}, where this machine remembers one of {records} records",
+            folder.display()
+        ),
+    )
+    .with_hint(Advice::MountOrAnew)
+}
+
+/// Where the file system of a path, or of what there is of it, is mounted.
+fn mount_of(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+    let there = path.ancestors().find(|path| path.exists())?;
+    let on = device(there).ok()?;
+    let same = there
+        .ancestors()
+        .take_while(|above| device(above).is_ok_and(|device| device == on));
+    same.last().map(Path::to_path_buf)
 }
 
 /// There is nothing of ours.

@@ -114,6 +114,12 @@ impl Drop for Folder {
     }
 }
 
+/// Whether anything of a store is in a folder.
+pub(super) fn is_begun(path: &Path) -> bool {
+    let mut names = MADE.iter().chain([&CREATING]);
+    names.any(|name| is_there(&path.join(name)))
+}
+
 impl Folder {
     /// Locks the folder; `Ok(None)` when another process has it. With `create` one that is not there is made;
     /// without, a place that holds nothing of ours is refused and left as it is.
@@ -134,12 +140,7 @@ impl Folder {
             Err(error) => return Err(errors::system(path, "cannot be looked at", &error)),
         }
         check_file_system(path, path, allowed)?;
-        if !create
-            && !MADE
-                .iter()
-                .chain([&CREATING])
-                .any(|name| is_there(&path.join(name)))
-        {
+        if !create && !is_begun(path) {
             return Err(errors::no_store(path));
         }
         private::check_file(path, LOCK)?;

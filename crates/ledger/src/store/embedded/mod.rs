@@ -209,6 +209,20 @@ async fn lock(
     }
 }
 
+/// Refuses a place without a store where this machine remembers one.
+fn check_not_gone(path: &Path, settings: &StoreSettings) -> Result<(), StoreError> {
+    let Some(state) = &settings.state_folder else {
+        return Ok(());
+    };
+    match folder::is_begun(path) {
+        true => Ok(()),
+        false => match elsewhere::were_here(state, path).first() {
+            None => Ok(()),
+            Some((_, noted)) => Err(errors::gone(path, noted.lsn)),
+        },
+    }
+}
+
 impl EmbeddedStore {
     /// Opens the store in the folder `path`, making it at the first start (unless `settings.create` is off).
     ///
@@ -254,6 +268,9 @@ impl EmbeddedStore {
         tuning: Tuning,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Arc<EmbeddedStore>, StoreError> {
+        if settings.create && !settings.anew && tuning.made_for.is_none() {
+            check_not_gone(path, settings)?;
+        }
         let folder = match settings.create {
             true => lock(path, true, settings, &*runtime).await?,
             false => tools::lock_existing(path, settings, &*runtime).await?,

@@ -10,7 +10,7 @@ use mintage::Timestamp;
 
 use super::super::{StoreError, StoreSettings, Value};
 use super::database::{Database, Meta, Row, Stamp, refuse};
-use super::elsewhere::Elsewhere;
+use super::elsewhere::{Elsewhere, were_here};
 use super::engine::{Engine, row_record};
 use super::folder::{Content, DATABASE, Folder, Identity, WITNESS};
 use super::inode::{Inode, copied_up};
@@ -56,7 +56,8 @@ fn create(
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
-    if tuning.made_for.is_none() {
+    let is_a_start = tuning.made_for.is_none();
+    if is_a_start {
         folder.begin_creation()?;
     }
     let (cluster, first) = tuning.made_for.clone().unzip();
@@ -127,8 +128,17 @@ fn create(
         engine.rewrite(vec![(key_hash(&key), row)])?;
     }
     engine.folder.end_creation()?;
+    if let Some(state) = state {
+        // Of this place the notes tell of the store that is made now, and of no other.
+        for (note, _) in were_here(state, engine.folder.path()) {
+            fs::remove_file(note).ok();
+        }
+    }
     engine.elsewhere = elsewhere(&engine.folder, state, &id, None, &*engine.runtime)?;
     note_start(engine.elsewhere.as_ref(), &engine.witness);
+    if is_a_start {
+        tracing::warn!(folder = %engine.folder.path().display(), "there was no store: one was made");
+    }
     Ok((
         engine,
         OpenReport {
