@@ -1,4 +1,5 @@
-//! `mint init`: makes the schema and the cluster id of a shared store (protocol R5). Nothing else ever does.
+//! `mint init`: makes the schema and the cluster id of a shared store (protocol R5), which nothing else ever does; or the
+//! folder of an embedded one, which a start makes too unless `store.create` is off.
 
 use std::path::PathBuf;
 

@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Listen on other than loopback addresses without tokens
     #[arg(long)]
     insecure: bool,
+    /// Make the store in its folder anew where this machine remembers one that is gone
+    #[arg(long)]
+    new: bool,
     /// Say whether it could start; open and touch nothing
     #[arg(long)]
     check: bool,
@@ -75,6 +78,7 @@ impl Args {
             ("server.threads", "--threads", self.threads.as_deref()),
             ("log.format", "--log", self.log.as_deref()),
             ("insecure", "--insecure", self.insecure.then_some("true")),
+            ("store.new", "--new", self.new.then_some("true")),
         ];
         let row = |(path, flag, value): (&str, &str, Option<&str>)| {
             Some(Override {

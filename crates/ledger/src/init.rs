@@ -7,7 +7,8 @@ use crate::notes::Restored;
 use crate::runtime::Runtime;
 use crate::store::{Class, Initialised, StoreError, StoreSettings, make_schema, open_store};
 
-/// Makes the schema and the cluster id of the shared store at `url`; does nothing to one that has them.
+/// Makes the schema and the cluster id of the shared store at `url`, or the folder of an embedded one; does nothing to one
+/// that has them.
 ///
 /// # Errors
 /// [`StoreErrorKind::Invalid`](crate::StoreErrorKind::Invalid) for a URL that names no store or one that needs no such
@@ -28,9 +29,10 @@ pub async fn init_store(
         let store = open_store(url, &any, Arc::clone(&runtime)).await?;
         if store.class() == Class::Lossy {
             let rules = Some(LossyRules::default());
-            let guard = Guard::new(store, runtime, rules, Restored::default(), None);
+            let guard = Guard::new(Arc::clone(&store), runtime, rules, Restored::default(), None);
             guard.begin().await?;
         }
+        store.close().await?;
     }
     Ok(made)
 }

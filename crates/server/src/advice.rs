@@ -31,6 +31,8 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
              with `mint store restore FILE --store URL --advance N`".into(),
         Advice::ListWholeSet => "list every store of the set in store.urls, in any order".into(),
         Advice::MakeSet => "mint store stripes make A B … makes a set of initialised stores".into(),
+        Advice::MountOrAnew => "mount the volume that it lies on, or restore a backup (`mint store restore FILE --store file:PATH --advance N`); \
+             if it was removed on purpose, `mint serve --new` (or MINT_STORE__NEW=true, once) begins anew, and every number comes again".into(),
         Advice::MoveIntoFresh => "move into a store that mint init has just made".into(),
         Advice::NameStateFolder => "it remembers the store's cluster id; set store.state_folder to a folder that can be written".into(),
         Advice::NameSource { source } => format!("name it in the configuration: [sources.{source}] with its url, on every server that is to take from it").into(),

@@ -51,6 +51,7 @@ mod thread;
 pub mod tls;
 pub mod transport;
 mod turn;
+mod unnamed;
 pub mod watch;
 
 pub use faces::{grpc, http, mysql, postgres, resp, scripts, thrift};
@@ -59,3 +60,4 @@ pub use opening::{
     ledger_settings, open_ledger, open_stores, origins, state_folder, store_settings, stores_shown,
 };
 pub use run::{run, serve, threads};
+pub use unnamed::unnamed;

@@ -126,6 +126,8 @@ pub fn store_settings(config: &Config) -> StoreSettings {
         expect_cluster: config.cluster_id.0.map(|id| id.0),
         allow_lossy: config.allow_lossy,
         allow_file_systems: config.allow_file_systems.clone(),
+        create: config.store_create,
+        anew: config.store_new,
         state_folder: state_folder(config),
         request_timeout: config.request_timeout,
         connect_timeout: config.connect_timeout,

@@ -58,7 +58,7 @@ pub struct PartReady {
 /// One that can give nothing out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NotReady {
-    /// Its name.
+    /// Its name; empty for who may not read it.
     pub name: String,
     /// Why.
     pub reason: String,
@@ -89,7 +89,7 @@ pub struct StoreStatus {
 pub struct FirstToEnd {
     /// `sequence` or `pool`.
     pub kind: String,
-    /// Its name.
+    /// Its name; empty for who may not read it.
     pub name: String,
 }
 

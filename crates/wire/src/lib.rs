@@ -37,6 +37,7 @@ pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly
 pub use live::{Busy, Frame, History, Says, StoreNow, Top, TopSequence};
 pub use moves::{LostMove, Move, MoveDefinition, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove};
 pub use openapi::openapi;
+pub use operations::nouns::{At, Noun, Thing};
 pub use operations::operation::{
     About, Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find,
 };

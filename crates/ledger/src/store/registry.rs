@@ -26,6 +26,9 @@ pub struct StoreKind {
     init: Option<Init>,
 }
 
+/// The scheme of a folder on this machine.
+const EMBEDDED: &str = "file";
+
 impl StoreKind {
     /// Whether several processes may use it at a time: those that [`init_store`](crate::init_store) makes.
     pub fn is_shared(&self) -> bool {
@@ -77,12 +80,12 @@ pub static STORES: &[StoreKind] = &[
         init: None,
     },
     StoreKind {
-        scheme: "file",
+        scheme: EMBEDDED,
         example: "file:./mint-data",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
         check: |_, _, _| Ok(()),
-        init: Some(init_embedded),
+        init: None,
     },
     #[cfg(feature = "postgres")]
     StoreKind {
@@ -256,6 +259,8 @@ pub(crate) async fn make_schema(
     let (kind, rest) = StoreKind::of(url)?;
     match kind.init {
         Some(init) => init(rest, settings, runtime).await,
+        // What its first opening makes is all there is to make.
+        None if kind.scheme == EMBEDDED => init_embedded(rest, settings, runtime).await,
         None => Err(invalid(format!(
             "store {}: needs no initialising, it is made at its first opening",
             kind.scheme
@@ -306,7 +311,13 @@ fn check_memory(rest: &str) -> Result<(), StoreError> {
 fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
     let folder = embedded_folder(rest).to_path_buf();
     let settings = settings.clone();
-    Box::pin(async move { Ok(EmbeddedStore::open(folder, &settings, runtime).await? as Arc<dyn Store>) })
+    Box::pin(async move {
+        let store = EmbeddedStore::open(&folder, &settings, runtime).await?;
+        if store.report().created {
+            tracing::warn!(folder = %folder.display(), "there was no store: one was made");
+        }
+        Ok(store as Arc<dyn Store>)
+    })
 }
 
 #[cfg(feature = "redis")]

@@ -735,7 +735,10 @@ fn a_store_of_a_set_does_not_serve_without_the_others() {
         for store in &set.stores {
             let alone = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone()).await;
             let error = alone.unwrap_err().to_string();
-            assert!(error.contains("of a set of 2, and was opened without the others"), "{error}");
+            assert!(
+                error.contains("of a set of 2, and was opened without the others"),
+                "{error}"
+            );
         }
     });
 }

@@ -21,7 +21,13 @@ pub(crate) struct Act {
     pub(crate) peer: String,
     /// Through which face.
     pub(crate) face: &'static str,
+    /// What else makes it what it is: [`ALLOW_REPEAT`], or what was set or ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) with: Option<String>,
 }
+
+/// It was asked for with leave to repeat numbers.
+pub(crate) const ALLOW_REPEAT: &str = "allow_repeat";
 
 /// A line of the trail.
 #[derive(Debug, Serialize)]

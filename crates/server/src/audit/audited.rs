@@ -47,7 +47,12 @@ pub(crate) async fn audited_answer<T>(
 
 /// Tells of what somebody asked for who has not the right: nothing of it was begun.
 pub(crate) async fn refused(service: &Service, act: Act) {
-    let forbidden = Code::Forbidden.as_str();
+    refused_for(service, act, Code::Forbidden).await;
+}
+
+/// The same of what is refused for this, whoever asks.
+pub(crate) async fn refused_for(service: &Service, act: Act, code: Code) {
     // It is refused, whether it can be told of or not.
-    let _ = service.audit().tell(act, Vec::new(), Vec::new(), forbidden).await;
+    let trail = service.audit();
+    let _ = trail.tell(act, Vec::new(), Vec::new(), code.as_str()).await;
 }

@@ -231,6 +231,7 @@ mod tests {
             token: "boss".into(),
             peer: "unix".into(),
             face: "http",
+            with: None,
         }
     }
 

@@ -23,7 +23,16 @@ impl Pattern {
     pub fn fits(&self, name: &[u8]) -> bool {
         glob::matches(self.0.as_bytes(), name)
     }
+
+    /// Whether a source fits: the pattern says that it means sources, so that none for names, such as `*`, is for them too.
+    pub fn fits_source(&self, source: &str) -> bool {
+        let of_sources = self.0.strip_prefix(SOURCE);
+        of_sources.is_some_and(|pattern| glob::matches(pattern.as_bytes(), source.as_bytes()))
+    }
 }
+
+/// How a pattern for sources begins.
+pub(super) const SOURCE: &str = "source:";
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

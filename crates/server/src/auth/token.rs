@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use mintage_wire::Right;
 
+use super::pattern::SOURCE;
 use super::{Pattern, SqlVerifiers, TokenDigest};
 use crate::error::{Code, ServiceError};
 use crate::rates::Rates;
@@ -99,6 +100,8 @@ pub enum What<'n> {
     Nothing,
     /// A sequence or a pool.
     Named(&'n [u8]),
+    /// A database elsewhere, `[sources.NAME]`, or the place of one: its numbers are not ours to give.
+    Source(&'n str),
     /// Everything there is, whatever its name.
     Everything,
 }
@@ -118,6 +121,7 @@ impl Token {
             let fits = match (&grant.names, what) {
                 (None, _) | (Some(_), What::Nothing) => true,
                 (Some(names), What::Named(name)) => names.fits(name),
+                (Some(names), What::Source(source)) => names.fits_source(source),
                 (Some(_), What::Everything) => false,
             };
             if fits {
@@ -177,6 +181,13 @@ impl Denied {
                     Some(format!("it may {}", may.join(", "))),
                 )
             }
+            (Because::Name, What::Source(source)) => (
+                format!("token {name:?} may not {right} the source {source:?}"),
+                Some(format!(
+                    "it may {}; a right for that source is written {right}:{SOURCE}{source}",
+                    may.join(", ")
+                )),
+            ),
             (Because::Name, _) => (
                 format!("token {name:?} may {right} some names alone, and this is about all of them"),
                 Some(format!("it may {}", may.join(", "))),
@@ -218,7 +229,7 @@ mod tests {
     fn one_decision_for_every_right_name_and_face() {
         use Because::{Face, Name, Right as NoRight};
         use Right::{Admin, Allocate, Read};
-        use What::{Everything, Named, Nothing};
+        use What::{Everything, Named, Nothing, Source};
         let (orders, bills) = (Named(b"orders.eu"), Named(b"bills"));
         type Case<'t> = (&'t [&'t str], Right, What<'t>, bool, Result<(), Because>);
         let cases: &[Case<'_>] = &[
@@ -252,6 +263,18 @@ mod tests {
             (&["admin:orders.*"], Admin, Everything, true, Err(Name)),
             (&["admin:orders.*"], Allocate, orders, true, Err(NoRight)),
             (&["admin"], Admin, Everything, true, Ok(())),
+            // A right for names is none for a source, however wide it is.
+            (&["admin"], Admin, Source("old"), true, Ok(())),
+            (&["admin:source:old"], Admin, Source("old"), true, Ok(())),
+            (&["admin:source:o*"], Admin, Source("old"), true, Ok(())),
+            (&["admin:source:old"], Admin, Source("older"), true, Err(Name)),
+            (&["admin:source:old"], Admin, orders, true, Err(Name)),
+            (&["admin:source:old"], Admin, Source("old"), false, Err(Face)),
+            (&["admin:orders.*"], Admin, Source("old"), true, Err(Name)),
+            (&["admin:old"], Admin, Source("old"), true, Err(Name)),
+            (&["admin:*"], Admin, Source("old"), true, Err(Name)),
+            (&["admin:[r-t]ource:old"], Admin, Source("old"), true, Err(Name)),
+            (&["allocate:source:old"], Admin, Source("old"), true, Err(NoRight)),
         ];
         for (may, right, what, is_here, decided) in cases {
             let found = token(may).decide(*right, *what, *is_here);
@@ -265,5 +288,8 @@ mod tests {
         let denied = Denied::new(&token, Right::Allocate, What::Named(b"bills"), Because::Name);
         assert_eq!(denied.message, "token \"web\" may not allocate \"bills\"");
         assert_eq!(denied.hint.as_deref(), Some("it may allocate:orders.*, read"));
+        let denied = Denied::new(&token, Right::Admin, What::Source("old"), Because::Name);
+        assert_eq!(denied.message, "token \"web\" may not admin the source \"old\"");
+        assert!(denied.hint.unwrap().ends_with("is written admin:source:old"));
     }
 }

@@ -7,6 +7,7 @@
 mod access;
 pub(crate) mod faces;
 mod load;
+mod own_table;
 mod reload;
 pub(crate) mod row;
 mod scripts;
@@ -24,6 +25,7 @@ pub use access::WebOrigin;
 pub use faces::{Access, Keys, Names, Prefix};
 pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
+pub use own_table::own_table_line;
 pub use reload::Reloaded;
 use row::row;
 pub use row::{Input, Row};
@@ -131,7 +133,7 @@ macro_rules! faces {
 settings! {
     /// Listen on addresses other than loopback without tokens. Anyone who reaches the port can then take, move and drop numbers.
     "insecure" insecure: bool = "false";
-    /// Counters elsewhere out of which sequences may take their numbers, a table `[sources.NAME]` for each with `url = "postgres://USER@HOST/DB"`, or with `url_file`, a file that holds the URL. A kind in front, as in `leaf+mysql://…`, means that kind alone.
+    /// Counters elsewhere out of which sequences may take their numbers, a table `[sources.NAME]` for each with `url = "postgres://USER@HOST/DB"`, or with `url_file`, a file that holds the URL. A kind in front, as in `leaf+mysql://…`, means that kind alone. A table of your own stands in `[sources.NAME.tables.LABEL]`, with `table`, `key_column`, `column`, `means = "last"` or `"next"`, and `where`, a condition as SQL, if there is one.
     "sources" sources: SourceUrls = "";
     /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
     "store.url" store_url: StoreUrl = "file:./mint-data";
@@ -149,6 +151,10 @@ settings! {
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
     /// How long a request waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
+    /// Whether the first use of a folder makes a store in it. Off in production, where `mint init` makes it: a volume that is not mounted is an empty folder.
+    "store.create" store_create: bool = "true";
+    /// Makes a store in a folder although this machine remembers one there that is gone. For one start: `mint serve --new`.
+    "store.new" store_new: bool = "false";
     /// Where this machine remembers what a shared store was, what it owns there, and how far an embedded store got; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
     /// File systems that the store's folder and state files may be on although other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.

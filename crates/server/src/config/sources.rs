@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use mintage_ledger::source::SOURCES;
+use mintage_ledger::source::{OwnTable, SOURCES};
 use mintage_ledger::{OriginUrls, Runtime, StoreSettings, SystemRuntime, shown_url};
 
+use super::own_table::{read_own_table, show_own_table};
 use super::table::{Entry, read_table, show_table};
 use super::value::quoted;
 use super::{LocalPath, Setting, StoreUrl};
@@ -30,6 +31,8 @@ struct SourceUrl {
     url: StoreUrl,
     /// The file that it was read from.
     file: Option<LocalPath>,
+    /// Tables of one's own that its counters may be in, by what the operator calls them.
+    tables: BTreeMap<String, OwnTable>,
 }
 
 impl SourceUrl {
@@ -45,6 +48,7 @@ impl SourceUrl {
 
 /// How many sources may be named, and how long a name and a file may be.
 const SOURCES_MAX: usize = 256;
+const TABLES_MAX: usize = 256;
 const NAME_MAX_BYTES: usize = 64;
 const FILE_MAX_BYTES: u64 = 65_536;
 
@@ -54,6 +58,27 @@ impl SourceUrls {
     /// The URL of the source of this name, with its password.
     pub fn url(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|source| source.url.0.as_str())
+    }
+
+    /// Whether counters of this source may be in this table: SQL is run there as it stands in the configuration, and
+    /// nobody else's.
+    ///
+    /// ```
+    /// use mintage_server::config::{Setting, SourceUrls};
+    /// let table = "{ table = 'counters', key_column = 'name', column = 'value', means = 'last' }";
+    /// let text = format!("{{ shop = {{ url = 'postgres://db/shop', tables = {{ all = {table} }} }} }}");
+    /// let sources = SourceUrls::parse(&text)?;
+    /// let mut own = mintage_ledger::source::OwnTable {
+    ///     table: "counters".into(), key_column: "name".into(), value_column: "value".into(), is_next: false, condition: None,
+    /// };
+    /// assert!(sources.has_table("shop", &own) && !sources.has_table("mail", &own));
+    /// own.condition = Some("true".into());
+    /// assert!(!sources.has_table("shop", &own));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn has_table(&self, source: &str, table: &OwnTable) -> bool {
+        let source = self.0.get(source);
+        source.is_some_and(|source| source.tables.values().any(|own| own == table))
     }
 
     /// The names, in their order.
@@ -137,20 +162,26 @@ impl Setting for SourceUrls {
                 Some(file) => ("url_file", file.show()),
                 None => ("url", quoted(&source.shown())),
             };
-            (name.clone(), format!("{{ {word} = {shown} }}"))
+            let tables = match source.tables.is_empty() {
+                true => String::new(),
+                false => {
+                    let tables = source.tables.iter();
+                    let shown = tables.map(|(label, own)| (label.clone(), show_own_table(own)));
+                    format!(", tables = {}", show_table(shown))
+                }
+            };
+            (name.clone(), format!("{{ {word} = {shown}{tables} }}"))
         }))
     }
 }
 
 fn read_entry(name: &str, value: &toml::Value) -> Result<SourceUrl, String> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if name.is_empty() || name.len() > NAME_MAX_BYTES || !name.bytes().all(fits) {
-        return Err(format!(
-            "{} is not a name of a source: 1 to {NAME_MAX_BYTES} of [A-Za-z0-9_-]",
-            quoted(name)
-        ));
-    }
-    let entry = Entry::of(name, value, &["url", "url_file"])?;
+    check_name(name, "a source")?;
+    let entry = Entry::of(name, value, &["url", "url_file", "tables"])?;
+    let tables = match value.get("tables") {
+        Some(value) => read_tables(value).map_err(|error| entry.refusal(format!("tables: {error}")))?,
+        None => BTreeMap::new(),
+    };
     let read = |text: &str| {
         // Not the text itself: it may be a password.
         let is_one = text.contains("://") && !text.contains(char::is_whitespace);
@@ -163,6 +194,7 @@ fn read_entry(name: &str, value: &toml::Value) -> Result<SourceUrl, String> {
         (Some(url), None) => Ok(SourceUrl {
             url: read(url)?,
             file: None,
+            tables,
         }),
         (None, Some(path)) => {
             let file = LocalPath::parse(path).map_err(|error| entry.refusal(error))?;
@@ -171,11 +203,37 @@ fn read_entry(name: &str, value: &toml::Value) -> Result<SourceUrl, String> {
             Ok(SourceUrl {
                 url: read(text.trim())?,
                 file: Some(file),
+                tables,
             })
         }
         (None, None) => Err(entry.refusal("give url or url_file")),
         (Some(_), Some(_)) => Err(entry.refusal("url and url_file do not go together")),
     }
+}
+
+fn check_name(name: &str, of: &str) -> Result<(), String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    match name.is_empty() || name.len() > NAME_MAX_BYTES || !name.bytes().all(fits) {
+        true => Err(format!(
+            "{} is not a name of {of}: 1 to {NAME_MAX_BYTES} of [A-Za-z0-9_-]",
+            quoted(name)
+        )),
+        false => Ok(()),
+    }
+}
+
+fn read_tables(value: &toml::Value) -> Result<BTreeMap<String, OwnTable>, String> {
+    let Some(table) = value.as_table() else {
+        return Err(format!("expected a table, found {}", value.type_str()));
+    };
+    if table.len() > TABLES_MAX {
+        return Err(format!("{} tables, of at most {TABLES_MAX}", table.len()));
+    }
+    let read = |(label, value): (&String, _)| {
+        check_name(label, "a table")?;
+        Ok((label.clone(), read_own_table(label, value)?))
+    };
+    table.iter().map(read).collect()
 }
 
 fn read_file(file: &LocalPath) -> Result<String, String> {
@@ -254,11 +312,40 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_ones_own_are_shown_and_read_again() {
+        let table = "{ table = \"t\", key_column = \"k\", column = \"v\", means = \"next\"";
+        let text = format!(
+            "{{ a = {{ url = \"mysql://h/d\", tables = {{ b-1 = {table} }}, c = {table}, where = \"x = '1'\" }} }} }} }}"
+        );
+        let sources = SourceUrls::parse(&text).unwrap();
+        assert_eq!(sources.show(), text);
+        for (tables, says) in [
+            ("5", "\"a\": tables: expected a table, found integer"),
+            ("{ b = 5 }", "\"b\" must be a table of table, key_column"),
+            ("{ b = { table = 't' } }", "\"b\": key_column is missing"),
+            ("{ 'b c' = {} }", "not a name of a table"),
+            (
+                "{ b = { table = 't', key_column = 'k', column = 'v', means = 'now' } }",
+                "means is \"now\": it is next or last",
+            ),
+            (
+                "{ b = { table = 't', key_column = 'k', column = 'v', means = 'next', sql = 'x' } }",
+                "has \"sql\"",
+            ),
+        ] {
+            check_refused(
+                &format!("{{ a = {{ url = 'mysql://u:secret@h/d', tables = {tables} }} }}"),
+                says,
+            );
+        }
+    }
+
+    #[test]
     fn what_is_no_source_is_refused_in_words() {
         check_refused("postgres://u:secret@h/d", "not a TOML table such as");
         check_refused(
             "{ a = 'postgres://u:secret@h/d' }",
-            "must be a table of url, url_file",
+            "must be a table of url, url_file, tables",
         );
         check_refused("{ a = {} }", "\"a\": give url or url_file");
         check_refused("{ a = { url = 'secret' } }", "not one URL");

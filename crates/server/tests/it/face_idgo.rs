@@ -48,6 +48,41 @@ fn get_takes_and_set_makes() {
     server.resp().send("GET idgo:k\r\n").expect("$3\r\n116\r\n");
 }
 
+/// A page of any site may send this: its first line took a number, and made a sequence where that is allowed.
+#[test]
+fn a_line_of_http_ends_the_connection_before_anything_is_taken() {
+    let server = Server::with(|config| {
+        idgo(config);
+        config.faces.idgo.keys.create = true;
+    });
+    let ask = |line: &str| {
+        let mut client = Client::connect(server.address("idgo"));
+        client.send(format!("{line}\r\nHost: x\r\n\r\nGET k\r\n"));
+        client.expect_end("");
+    };
+    for line in [
+        "GET /orders HTTP/1.1",
+        "get /orders HTTP/1.0",
+        "GET orders HTTP/1.1",
+        "GET /orders",
+        "INCR /orders HTTP/1.1",
+        "POST /orders HTTP/1.1",
+        "HEAD /orders HTTP/1.1",
+        "PUT / HTTP/1.1",
+        "DEL /orders HTTP/1.1",
+        "PRI * HTTP/2.0",
+    ] {
+        ask(line);
+    }
+    let listed = server.http().ask("GET", "/v1/sequences").json();
+    assert_eq!(listed["sequences"], serde_json::json!([]));
+    // Clients of Redis send arrays, and may have such keys.
+    let mut client = Client::connect(server.address("idgo"));
+    client
+        .send("*2\r\n$3\r\nGET\r\n$7\r\n/orders\r\n")
+        .expect("$1\r\n1\r\n");
+}
+
 #[test]
 fn refusals_are_in_the_words_of_idgo() {
     let server = Server::with(idgo);

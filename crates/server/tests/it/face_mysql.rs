@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use mintage_server::Stop;
 use mintage_server::auth::{Proof, Right, SqlVerifiers, Token, TokenDigest};
-use mintage_server::config::{Config, FaceAuth, Listen, Off, Setting};
+use mintage_server::config::{Config, FaceAuth, Listen, LocalPath, Off, Setting};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::common::mysql::{self, CAPABILITIES, My, command, is};
 use crate::common::{Client, Server, token};
+use crate::rights::told;
 
 fn on(config: &mut Config) {
     config.faces.mysql.access.listen = Listen::parse("127.0.0.1:0").unwrap();
@@ -783,6 +785,51 @@ fn a_connection_is_ended_by_another() {
     assert_eq!(other.ask(&format!("KILL {id}")), "OK 0 0 2");
     my.client.expect_end("");
     assert!(other.ask(&format!("KILL {id}")).starts_with("ERR 1094"));
+}
+
+#[test]
+fn who_ends_connections_of_others_is_in_the_trail() {
+    let folder = tempfile::tempdir().unwrap();
+    let trail = folder.path().join("trail.jsonl");
+    let server = with_tokens(|config| config.audit_file = Off(Some(LocalPath(trail.clone()))));
+    let sha2 = "caching_sha2_password";
+    let (mut web, _) = enter(&server, "web", sha2, |nonce| caching_sha2("w", nonce));
+    let (mut other, _) = enter(&server, "web", sha2, |nonce| caching_sha2("w", nonce));
+    let (mut boss, _) = enter(&server, "ops", sha2, |nonce| caching_sha2("o", nonce));
+    let id = |my: &mut My| my.ask("SELECT CONNECTION_ID() AS id").replace("[id i] ", "");
+    let (of_web, of_other, of_boss) = (id(&mut web), id(&mut other), id(&mut boss));
+    told(&trail);
+    // One's own need no right.
+    assert_eq!(web.ask(&format!("KILL QUERY {of_other}")), "OK 0 0 2");
+    assert_eq!(told(&trail), [0; 0]);
+    let refused = format!("ERR 1095 HY000 You are not owner of thread {of_boss}");
+    assert_eq!(web.ask(&format!("KILL {of_boss}")), refused);
+    let killed: u32 = of_boss.parse().unwrap();
+    web.client.send(command(12, killed.to_le_bytes()));
+    assert_eq!(web.answer(), refused);
+    let with = format!("connection {of_boss} of ops");
+    let line = json!(["kill", [], "web", "forbidden", with]);
+    assert_eq!(told(&trail), [line.clone(), line]);
+    assert_eq!(boss.ask(&format!("KILL {of_other}")), "OK 0 0 2");
+    let killed: u32 = of_web.parse().unwrap();
+    boss.client.send(command(12, killed.to_le_bytes()));
+    assert_eq!(boss.answer(), "OK 0 0 2");
+    let line = |id: &str| json!(["kill", [], "ops", "done", format!("connection {id} of web")]);
+    assert_eq!(told(&trail), [line(&of_other), line(&of_web)]);
+    for text in [
+        "CREATE SEQUENCE t",
+        "ALTER SEQUENCE orders CYCLE",
+        "SELECT SETVAL(orders, 900)",
+        "DROP SEQUENCE orders",
+    ] {
+        let (mut web, _) = enter(&server, "web", sha2, |nonce| caching_sha2("w", nonce));
+        for (my, who) in [(&mut web, "web"), (&mut boss, "ops")] {
+            my.ask(text);
+            let lines = told(&trail);
+            assert_eq!((lines.len(), &lines[0][2]), (1, &json!(who)), "{text}: {lines:?}");
+            assert_eq!(lines[0][3] == "forbidden", who == "web", "{text}: {lines:?}");
+        }
+    }
 }
 
 #[test]

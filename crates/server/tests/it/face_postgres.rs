@@ -11,10 +11,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use mintage_server::Stop;
 use mintage_server::auth::{Right, SqlVerifiers, Token};
-use mintage_server::config::{Config, FaceAuth, Listen, Setting};
+use mintage_server::config::{Config, FaceAuth, Listen, LocalPath, Off, Setting};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::common::{Client, Server, token};
+use crate::rights::told;
 
 fn with(change: impl FnOnce(&mut Config)) -> Server {
     Server::with(|config| {
@@ -679,6 +681,110 @@ fn with_leave_sequences_go_back() {
         "DROP SEQUENCE s; CREATE SEQUENCE s; SELECT nextval('s')",
         &["C DROP SEQUENCE", "C CREATE SEQUENCE", "D 2", "C SELECT 1"],
     );
+}
+
+/// Leave to repeat numbers was taken without a line of the trail, and what was done with it did not say so.
+#[test]
+fn leave_to_repeat_is_in_the_trail() {
+    let folder = tempfile::tempdir().unwrap();
+    let trail = folder.path().join("trail.jsonl");
+    let server = with(|config| {
+        config.tokens = vec![
+            token("web", "secret", &[Right::Allocate]),
+            token("boss", "key", &[Right::Admin, Right::Read, Right::Allocate]),
+        ];
+        config.audit_file = Off(Some(LocalPath(trail.clone())));
+    });
+    let login = |password: &str, options: &str| {
+        let mut pg = Pg::raw(&server);
+        let parameters = [USER, &[("options", options)][..]].concat();
+        pg.0.send(startup(0x0003_0000, &parameters));
+        assert_eq!(pg.next().as_deref(), Some("R 3"));
+        pg.0.send(message(b'p', format!("{password}\0").as_bytes()));
+        pg
+    };
+    let on = |token: &str, outcome: &str| json!(["set mint.allow_repeat", [], token, outcome, "on"]);
+    let denied = "ERROR 42501 permission denied to set parameter \"mint.allow_repeat\"";
+    let mut web = login("secret", "");
+    web.until_ready();
+    web.says("SET mint.allow_repeat = on", &[denied]);
+    web.says("SELECT set_config('Mint.Allow_Repeat', 'on', false)", &[denied]);
+    assert_eq!(told(&trail), [on("web", "forbidden"), on("web", "forbidden")]);
+    login("secret", "-c mint.allow_repeat=on").ends(&[&denied.replace("ERROR", "FATAL")]);
+    assert_eq!(told(&trail), [on("web", "forbidden")]);
+    let mut boss = login("key", "-c mint.allow_repeat=on");
+    boss.until_ready();
+    assert_eq!(told(&trail), [on("boss", "done")]);
+    let mut boss = login("key", "");
+    boss.until_ready();
+    boss.says(
+        "CREATE SEQUENCE s; SELECT setval('s', 9)",
+        &["C CREATE SEQUENCE", "D 9", "C SELECT 1"],
+    );
+    assert_eq!(
+        told(&trail),
+        [
+            json!(["create", ["s"], "boss", "done", null]),
+            json!(["setval", ["s"], "boss", "done", null]),
+        ]
+    );
+    boss.says("SET mint.allow_repeat = on", &["C SET"]);
+    boss.says("SELECT setval('s', 1)", &["D 1", "C SELECT 1"]);
+    boss.says("ALTER SEQUENCE s RESTART", &["C ALTER SEQUENCE"]);
+    boss.says("SET mint.allow_repeat = off", &["C SET"]);
+    boss.says("DROP SEQUENCE s", &["C DROP SEQUENCE"]);
+    assert_eq!(
+        told(&trail),
+        [
+            on("boss", "done"),
+            json!(["setval", ["s"], "boss", "done", "allow_repeat"]),
+            json!(["alter", ["s"], "boss", "done", "allow_repeat"]),
+            json!(["set mint.allow_repeat", [], "boss", "done", "off"]),
+            json!(["drop", ["s"], "boss", "done", null]),
+        ]
+    );
+    boss.says("CREATE SEQUENCE s", &["C CREATE SEQUENCE"]);
+    // What is wrong with it is found before it is begun.
+    for (text, what) in [
+        ("SELECT setval('s', 0)", "setval"),
+        ("CREATE SEQUENCE s", "create"),
+        ("CREATE SEQUENCE t MINVALUE 5 MAXVALUE 1", "create"),
+        ("ALTER SEQUENCE s MAXVALUE 0", "alter"),
+        ("BEGIN READ ONLY; DROP SEQUENCE s", "drop"),
+    ] {
+        told(&trail);
+        boss.0.send(query(text));
+        boss.until_ready();
+        boss.0.send(query("ROLLBACK"));
+        boss.until_ready();
+        let lines = told(&trail);
+        assert_eq!(
+            (lines.len(), &lines[0][0]),
+            (1, &json!(what)),
+            "{text}: {lines:?}"
+        );
+        assert_ne!(lines[0][3], "done", "{text}: {lines:?}");
+    }
+    for text in [
+        "SELECT setval('s', 9)",
+        "DROP SEQUENCE s",
+        "ALTER SEQUENCE s CYCLE",
+        "CREATE SEQUENCE t",
+    ] {
+        told(&trail);
+        web.0.send(query(text));
+        let said = web.until_ready();
+        assert!(
+            said.iter().any(|line| line.starts_with("ERROR 42501")),
+            "{text}: {said:?}"
+        );
+        let lines = told(&trail);
+        assert_eq!(
+            (lines.len(), &lines[0][3]),
+            (1, &json!("forbidden")),
+            "{text}: {lines:?}"
+        );
+    }
 }
 
 #[test]

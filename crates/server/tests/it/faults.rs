@@ -1,8 +1,11 @@
 //! What clients see while the store fails, and when it is back.
 
+use std::time::Duration;
+
+use mintage_server::auth::Right;
 use mintage_testing::{distinct, invariant, rising};
 
-use crate::common::Server;
+use crate::common::{Server, token};
 
 #[test]
 fn while_the_store_is_down_new_names_are_told_when_to_retry_and_known_ones_go_on() {
@@ -190,6 +193,76 @@ fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
     }
     while http.ask("GET", "/readyz").status != 200 {}
     distinct("numbers", numbers);
+}
+
+/// Probes show no token: they were told which sequences there are.
+#[test]
+fn who_may_not_read_a_name_is_not_told_it_by_readyz() {
+    let (server, store) = Server::faulty_with(|config| {
+        let mut narrow = token("narrow", "narrow", &[]);
+        narrow.may = vec!["read:mine.*".parse().unwrap(), "admin".parse().unwrap()];
+        let all = [Right::Read, Right::Allocate];
+        config.tokens = vec![token("eye", "eye", &all), narrow];
+        config.wrong_token_delay = Duration::ZERO;
+    });
+    let mut resp = server.resp();
+    resp.send("AUTH eye\r\n").expect("+OK\r\n");
+    for name in ["secret.acme", "mine.a"] {
+        resp.send(format!("INCR {name}\r\n")).expect(":1\r\n");
+    }
+    store.fail_all(true);
+    for name in ["secret.acme", "mine.a"] {
+        while resp.send(format!("INCR {name}\r\n")).line().starts_with(':') {}
+    }
+    let ask = |target: &str, who: &str| {
+        let bearer = format!("Bearer {who}");
+        let headers: &[_] = match who {
+            "" => &[],
+            _ => &[("authorization", bearer.as_str())],
+        };
+        server.http().ask_with("GET", target, headers, "")
+    };
+    // It is seen within a second.
+    while !ask("/readyz", "eye").text().contains("secret.acme") {}
+    while !ask("/readyz?for=sequences", "eye").text().contains("mine.a") {}
+    for target in ["/readyz", "/readyz?for=sequences", "/readyz?for=pools"] {
+        let all = ask(target, "eye");
+        for who in ["", "wrong", "narrow"] {
+            let answer = ask(target, who);
+            let text = answer.text();
+            assert_eq!(answer.status, all.status, "{target}");
+            assert!(!text.contains("secret"), "{target} {who}: {text}");
+            assert!(
+                who == "narrow" || !text.contains("mine"),
+                "{target} {who}: {text}"
+            );
+            let count = |answer: &crate::common::Answer| {
+                let document = answer.json();
+                let listed = [&document["not_ready"], &document["sequences"]["not_ready"]];
+                listed.map(|list| list.as_array().map(Vec::len))
+            };
+            assert_eq!(count(&answer), count(&all), "{target} {who}: {text}");
+        }
+    }
+    assert!(ask("/readyz?for=sequences", "narrow").text().contains("mine.a"));
+    for who in ["", "narrow"] {
+        let answer = ask("/readyz?for=secret.acme", who);
+        assert!(matches!(answer.status, 401 | 403), "{}", answer.text());
+    }
+    let info = |who: &str| {
+        let mut resp = server.resp();
+        resp.send(format!("AUTH {who}\r\nINFO mint\r\nECHO end\r\n"));
+        let mut text = String::new();
+        while !text.ends_with("end\n") {
+            text.push_str(&format!("{}\n", resp.line()));
+        }
+        text
+    };
+    let text = info("narrow");
+    assert!(
+        !text.contains("secret") && !text.contains("sequence mine"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -20,9 +20,11 @@ mod face_tinyid;
 mod faults;
 mod http;
 mod live;
+mod nouns;
 mod origin;
 mod pools;
 mod resp;
+mod rights;
 mod series;
 
 /// A file that no `mod` names would not be compiled, and nobody would miss it.

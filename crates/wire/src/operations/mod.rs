@@ -1,7 +1,9 @@
 //! The one table of operations: routers, checks, clients, the documentation and `/openapi.json` read it.
 
+pub(crate) mod nouns;
 pub(crate) mod operation;
 
+use self::nouns::{At, Noun, Thing};
 use self::operation::About::{Everything, Named};
 use self::operation::Form::{Empty, Ids, Json, Other};
 use self::operation::Kind::{OneOf, Text, Whole};
@@ -137,6 +139,7 @@ operations! {
     ["v1", "ids", format] {
         POST MakeIds "makes ids of a format, with its own options as parameters" {
             right: Some(Allocate),
+            names: &[Noun::query("pool")],
             parameters: &[
                 COUNT,
                 Parameter { name: "pool", kind: Text, says: "where they come from, for `uuid1`, `uuid6` and `snowflake`" },
@@ -258,6 +261,10 @@ operations! {
         PUT StepMove "writes the next phase of a move if its record is at `expected`, and does it; 409 with `now`: another step came first" {
             about: Named,
             right: Some(Admin),
+            names: &[
+                Noun { at: At::Body("/move/source"), is: Thing::Source },
+                Noun { at: At::Body("/move/table"), is: Thing::Table },
+            ],
             takes: Document(of::<moves::MoveStep>),
             answers: &[(200, Json(of::<moves::SteppedMove>)), (409, Json(of::<moves::LostMove>))],
             refuses: &[InvalidName, InvalidBody, Exists],
@@ -288,6 +295,7 @@ operations! {
     }
     ["v1", "explain", id] {
         GET Explain "says which sequence or pool gave an id out, which block or window, and which server, as far as the records tell" {
+            names: &[Noun::query("sequence"), Noun::query("pool")],
             parameters: &[
                 Parameter { name: "sequence", kind: Text, says: "the sequence that a number is of; all if absent" },
                 Parameter { name: "pool", kind: Text, says: "the pool that it is of; all if absent" },
@@ -424,6 +432,7 @@ operations! {
     ["readyz"] {
         GET Readyz "says whether anything can be given out, or one thing, and why not" {
             right: None,
+            names: &[Noun::query("for")],
             parameters: &[Parameter { name: "for", kind: Text, says: "`sequences`, `pools`, or a name" }],
             answers: &[(200, Json(of::<health::Ready>)), (503, Json(of::<health::Ready>))],
             refuses: &[InvalidName, NotFound],

@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use crate::code::Code;
+use crate::operations::nouns::{At, Noun, Thing};
 use crate::operations::{OPERATIONS, Op};
 use crate::percent;
 
@@ -66,6 +67,8 @@ pub struct Operation {
     pub right: Option<Right>,
     /// What the right is needed for: it may be limited to some names.
     pub about: About,
+    /// What else it names: each asks for the same right, or for `read` where the operation asks for none.
+    pub names: &'static [Noun],
     /// The parameters of the query.
     pub parameters: &'static [Parameter],
     /// Whether a format's own options are parameters too.
@@ -93,6 +96,7 @@ pub(crate) const PLAIN: Operation = Operation {
     path: "",
     right: Some(Right::Read),
     about: About::Nothing,
+    names: &[],
     parameters: &[],
     takes_options: false,
     takes: Takes::Nothing,
@@ -231,6 +235,16 @@ impl Operation {
     /// The placeholders of the path, in their order.
     pub fn placeholders(&self) -> impl Iterator<Item = &'static str> {
         self.path.split(['{', '}']).skip(1).step_by(2)
+    }
+
+    /// Everything that a request names and a right is asked for.
+    pub fn nouns(&self) -> impl Iterator<Item = Noun> {
+        let named = self.placeholders().take(usize::from(self.about == About::Named));
+        let named = named.map(|name| Noun {
+            at: At::Path(name),
+            is: Thing::Name,
+        });
+        named.chain(self.names.iter().copied())
     }
 
     /// Whether this is what a method asks for.

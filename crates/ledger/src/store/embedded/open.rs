@@ -56,8 +56,7 @@ fn create(
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
-    let is_a_start = tuning.made_for.is_none();
-    if is_a_start {
+    if tuning.made_for.is_none() {
         folder.begin_creation()?;
     }
     let (cluster, first) = tuning.made_for.clone().unzip();
@@ -136,9 +135,6 @@ fn create(
     }
     engine.elsewhere = elsewhere(&engine.folder, state, &id, None, &*engine.runtime)?;
     note_start(engine.elsewhere.as_ref(), &engine.witness);
-    if is_a_start {
-        tracing::warn!(folder = %engine.folder.path().display(), "there was no store: one was made");
-    }
     Ok((
         engine,
         OpenReport {

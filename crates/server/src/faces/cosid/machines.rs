@@ -2,7 +2,7 @@
 //!
 //! The pool is made when its first machine asks, with the layout of CosId's milliseconds and that machine's number of
 //! bits, so that whoever leaves CosId can take windows of the same pool and repeat nothing. Whoever asks for another
-//! number of bits later shares its numbers: those below 2^bits, never one that another instance has.
+//! number of bits is refused: machine 8 of 8 bits makes the ids of machines 32 to 35 of 10 bits.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -44,6 +44,15 @@ pub(super) async fn lease(asked: &Asked<'_>, namespace: &str) -> Answer<Response
     let stable = parameters.yes("stable")?;
     let lasting = parameters.length("safeGuardDuration", GUARD)?;
     let pool = pool_or_made(asked, namespace, bits, lasting).await?;
+    let made_with = pool.layout().worker_bits();
+    if made_with != bits.min(POOL_BITS_MAX) {
+        return Err(out_of_range(
+            "machineBit",
+            &format!(
+                "the machines of {namespace} have {made_with} bits: with {bits} their ids could be the same"
+            ),
+        ));
+    }
     let machine = MachineInstance {
         instance: &instance,
         stable,

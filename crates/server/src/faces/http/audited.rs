@@ -13,7 +13,13 @@ use crate::faces::web::head::Head;
 use crate::thread::ServingThread;
 
 /// The act that a request is, where it is one that changes something for good, or takes everything away.
-pub(super) fn act(guest: &Guest, operation: &Operation, route: &Route<'_>, who: &Identity) -> Option<Act> {
+pub(super) fn act(
+    guest: &Guest,
+    operation: &Operation,
+    route: &Route<'_>,
+    who: &Identity,
+    body: &[u8],
+) -> Option<Act> {
     // Who looks at tokens and acts needs the right too, and does nothing.
     let backup = (operation.op == Op::Backup).then_some("backup");
     let what = operation.change.or(backup)?;
@@ -26,7 +32,14 @@ pub(super) fn act(guest: &Guest, operation: &Operation, route: &Route<'_>, who: 
         token: who.name().to_string(),
         peer: guest.peer.to_string(),
         face: faces::name(guest.face),
+        with: allows_repeat(body).then(|| audit::ALLOW_REPEAT.to_string()),
     })
+}
+
+/// Whether a document gives leave to repeat numbers, fit for the rest or not.
+fn allows_repeat(body: &[u8]) -> bool {
+    let document = serde_json::from_slice::<serde_json::Value>(body);
+    document.is_ok_and(|document| document["allow_repeat"] == true)
 }
 
 /// Does it, and tells.
@@ -53,7 +66,7 @@ pub(super) async fn refused(
     let Some(route) = route else { return };
     let act = route
         .operation(head.method)
-        .and_then(|operation| act(guest, operation, route, who));
+        .and_then(|operation| act(guest, operation, route, who, &[]));
     if let Some(act) = act {
         audit::refused(thread.service(), act).await;
     }

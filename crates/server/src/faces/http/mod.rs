@@ -242,7 +242,7 @@ where
         thread.service().spend(&who, guest.peer, query.count(thread)?);
     }
     let doing = operate(thread, guest, &who, operation.op, &asked);
-    let answered = match audited::act(guest, operation, &route, &who) {
+    let answered = match audited::act(guest, operation, &route, &who, &body) {
         None => doing.await,
         Some(act) => audited::done(thread, act, doing).await,
     };
@@ -300,7 +300,7 @@ async fn operate(
         Op::RestartSequence => sequences::restart(thread, name, body).await,
         Op::ListMoves => moves::list(thread).await,
         Op::ShowMove => moves::show(thread, name).await,
-        Op::StepMove => moves::step(thread, name, body).await,
+        Op::StepMove => moves::step(thread, who, name, body).await,
         Op::ListPools => pools::list(thread, who, query).await,
         Op::ShowPool => pools::show(thread, query, name).await,
         Op::CreatePool => pools::create(thread, name, body).await,

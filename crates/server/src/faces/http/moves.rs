@@ -4,10 +4,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use mintage_ledger::moves::{Ours, OursError, Phase};
-use mintage_wire::{LostMove, MoveStep, Moves};
+use mintage_ledger::Name;
+use mintage_ledger::moves::{Move, Ours, OursError, Phase};
+use mintage_wire::{LostMove, MoveStep, Moves, Right};
 
 use super::document::parse;
+use crate::auth::{Identity, What};
+use crate::config::own_table_line;
 use crate::error::{Code, ServiceError};
 use crate::faces::web::answer::Response;
 use crate::moves::{read_record, refusal, stepped, versioned};
@@ -36,19 +39,19 @@ pub(super) async fn show(thread: &Rc<ServingThread>, name: &[u8]) -> Answer<Resp
 }
 
 /// `PUT /v1/moves/{name}`: 409 with what is there where another step came first.
-pub(super) async fn step(thread: &Rc<ServingThread>, name: &[u8], body: &[u8]) -> Answer<Response> {
+pub(super) async fn step(
+    thread: &Rc<ServingThread>,
+    who: &Identity,
+    name: &[u8],
+    body: &[u8],
+) -> Answer<Response> {
     let name = thread.service().name(name)?;
     let asked: MoveStep = parse(body)?;
     let expected = asked.expected.map(|version| version.0);
     let next = read_record(asked.record)?;
-    if next.phase == Phase::Beside && thread.config().sources.url(&next.source).is_none() {
-        let why = format!(
-            "this server knows no source {:?}, out of which {name} is to take",
-            next.source
-        );
-        let hint = "put it under [sources] into the configuration of every server, and start them again";
-        return Err(ServiceError::new(Code::InvalidArgument, why).with_hint(hint));
-    }
+    // Whatever the phase: who brings the counter on later does with the source what the record says.
+    who.check(Right::Admin, What::Source(&next.source))?;
+    check_source(thread, &name, &next)?;
     let ledger = thread.service().ledger();
     match ledger.step(&name, expected, &next, asked.into_used).await {
         Ok(done) => Ok(Response::json(StatusCode::OK, &stepped(&name, &done))),
@@ -57,5 +60,34 @@ pub(super) async fn step(thread: &Rc<ServingThread>, name: &[u8], body: &[u8]) -
             Ok(Response::json(StatusCode::CONFLICT, &LostMove { now }))
         }
         Err(error) => Err(refusal(error)),
+    }
+}
+
+/// A record names a source by what the configuration calls it, where servers take numbers out of it; and brings no SQL that
+/// does not stand there.
+fn check_source(thread: &ServingThread, name: &Name, next: &Move) -> Answer<()> {
+    let config = thread.config();
+    let refuse =
+        |why: String, hint: String| Err(ServiceError::new(Code::InvalidArgument, why).with_hint(hint));
+    let source = &next.source;
+    let is_known = config.sources.url(source).is_some();
+    if next.phase == Phase::Beside && !is_known {
+        return refuse(
+            format!("this server knows no source {source:?}, out of which {name} is to take"),
+            "put it under [sources] into the configuration of every server, and start them again".into(),
+        );
+    }
+    match &next.table {
+        Some(own) if is_known && !config.sources.has_table(source, own) => refuse(
+            format!(
+                "the configuration of the source {source:?} has no table like this one: {}",
+                own.table
+            ),
+            format!(
+                "write {} under [sources.{source}] into the configuration of every server, and start them again",
+                own_table_line(own)
+            ),
+        ),
+        _ => Ok(()),
     }
 }

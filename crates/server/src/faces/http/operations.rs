@@ -6,13 +6,14 @@ use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
 use mintage_ledger::{
-    Class, Ledger, Limited, Name, NameReadiness, OriginStatus, PartReadiness, RESERVE_BUCKETS_US,
-    TAKE_BUCKETS_US,
+    Class, Ledger, Limited, Name, NameReadiness, OriginStatus, PartReadiness, RESERVE_BUCKETS_US, Readiness,
+    StoreStatus, TAKE_BUCKETS_US,
 };
 use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
 use super::request::Query;
 use super::{Guest, may_ask_for_a_name};
+use crate::auth::{Identity, Right, What};
 use crate::desk::Found;
 use crate::error::{CODES, Code, ServiceError};
 use crate::faces;
@@ -21,7 +22,7 @@ use crate::faces::web::head::{Head, Media};
 use crate::metrics::{Exposition, IdKind, REQUEST_BUCKETS_US};
 use crate::service::{Answer, Service};
 use crate::thread::ServingThread;
-use crate::{process, render};
+use crate::{process, render, unnamed};
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
@@ -47,11 +48,17 @@ pub(super) async fn readyz(
     let wanted = query.get("for")?;
     let found = thread.service().found().await?;
     let ledger = thread.service().ledger();
-    let (ready, store) = (
+    let (mut ready, store) = (
         ledger.ready_as_of(&found.survey),
         ledger.status_as_of(&found.survey),
     );
+    let eyes = Eyes::of(guest, thread, head, &ready, &store).await;
     let degraded = store.degraded().filter(|_| ready.ready);
+    ready.notes.splice(0..0, degraded);
+    let parts = [&mut ready.sequences.reasons, &mut ready.pools.reasons];
+    for texts in parts.into_iter().chain([&mut ready.reasons, &mut ready.notes]) {
+        eyes.narrow(texts);
+    }
     let limited = store.limited.map(|why| {
         let why = match why {
             Limited::NoJournal => "no state folder",
@@ -63,19 +70,24 @@ pub(super) async fn readyz(
         None => Ready {
             ready: ready.ready,
             reasons: ready.reasons,
-            sequences: Some(part(&ready.sequences)),
-            pools: Some(part(&ready.pools)),
+            sequences: Some(part(&ready.sequences, &eyes)),
+            pools: Some(part(&ready.pools, &eyes)),
             ..Ready::default()
         },
-        Some(b"sequences") => of_part(&ready.sequences),
-        Some(b"pools") => of_part(&ready.pools),
+        Some(b"sequences") => of_part(&ready.sequences, &eyes),
+        Some(b"pools") => of_part(&ready.pools, &eyes),
         Some(name) => {
             may_ask_for_a_name(guest, thread, head, name).await?;
             named(thread.service(), name).await?
         }
     };
-    document.notes = degraded.into_iter().chain(ready.notes).chain(limited).collect();
+    document.notes = ready.notes.into_iter().chain(limited).collect();
     document.store = render::store_status(&store);
+    if let Some(first) = &mut document.store.first_to_end
+        && !eyes.see(&first.name)
+    {
+        first.name.clear();
+    }
     let status = match document.ready {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
@@ -83,11 +95,66 @@ pub(super) async fn readyz(
     Ok(Response::json(status, &document))
 }
 
-fn part(part: &PartReadiness) -> PartReady {
-    let not_ready = part.not_ready.iter().map(|(name, reason)| NotReady {
-        name: name.to_string(),
-        reason: reason.clone(),
-    });
+/// Which names are told: those that whoever asks may read. A probe shows no token, and may know how many there are.
+struct Eyes(Option<Identity>);
+
+impl Eyes {
+    async fn of(
+        guest: &Guest,
+        thread: &Rc<ServingThread>,
+        head: &Head<'_>,
+        ready: &Readiness,
+        store: &StoreStatus,
+    ) -> Eyes {
+        if !thread.service().tokens().required() {
+            return Eyes(Some(Identity::ANYBODY));
+        }
+        let names = [&ready.sequences, &ready.pools].into_iter();
+        let has_names = names
+            .map(|part| part.not_ready.len() + part.reasons.len())
+            .sum::<usize>()
+            > 0
+            || !ready.notes.is_empty()
+            || store.first_to_end.is_some();
+        match has_names && !guest.for_health {
+            // A token that is no good any more is none, so that probes that show it find out how the server is.
+            true => Eyes(guest.identify(thread, head, guest.face).await.ok()),
+            false => Eyes(None),
+        }
+    }
+
+    fn see(&self, name: &str) -> bool {
+        let named = What::Named(name.as_bytes());
+        self.0.as_ref().is_some_and(|who| who.may(Right::Read, named))
+    }
+
+    /// Takes names out of texts, for who may not read them all.
+    fn narrow(&self, texts: &mut Vec<String>) {
+        let sees_all = self
+            .0
+            .as_ref()
+            .is_some_and(|who| who.may(Right::Read, What::Everything));
+        if !sees_all {
+            texts.iter_mut().for_each(|text| *text = unnamed(text));
+            texts.dedup();
+        }
+    }
+}
+
+fn part(part: &PartReadiness, eyes: &Eyes) -> PartReady {
+    let not_ready = part
+        .not_ready
+        .iter()
+        .map(|(name, reason)| match eyes.see(name.as_str()) {
+            true => NotReady {
+                name: name.to_string(),
+                reason: reason.clone(),
+            },
+            false => NotReady {
+                name: String::new(),
+                reason: "it gives nothing out".into(),
+            },
+        });
     PartReady {
         ready: part.ready,
         reasons: part.reasons.clone(),
@@ -95,8 +162,8 @@ fn part(part: &PartReadiness) -> PartReady {
     }
 }
 
-fn of_part(asked: &PartReadiness) -> Ready {
-    let part = part(asked);
+fn of_part(asked: &PartReadiness, eyes: &Eyes) -> Ready {
+    let part = part(asked, eyes);
     Ready {
         ready: part.ready,
         reasons: part.reasons,

@@ -63,6 +63,7 @@ impl Connection {
         match *command {
             code::QUERY => return self.query(body, rest, len).await,
             code::STMT_EXECUTE => return self.execute_prepared(body, rest, len).await,
+            code::PROCESS_KILL => return Ok((Box::pin(self.process_kill(body)).await, 1)),
             _ => {}
         }
         Ok((self.other(*command, body), 1))
@@ -115,10 +116,6 @@ impl Connection {
                     self.eof();
                 }
                 _ => return self.refuse(0, &Refusal::unknown_command()),
-            },
-            code::PROCESS_KILL => match body.first_chunk::<4>() {
-                Some(id) => return self.process_kill(u32::from_le_bytes(*id)),
-                None => return self.refuse(0, &Refusal::malformed()),
             },
             code::STMT_CLOSE | code::STMT_RESET | code::STMT_SEND_LONG_DATA => {
                 return self.of_statement(command, body);
@@ -180,8 +177,14 @@ impl Connection {
         Packets::new(&mut self.out, 1).write(|out| out.extend_from_slice(text.as_bytes()));
     }
 
-    fn process_kill(&mut self, id: u32) -> Next {
-        match self.execution(&[], &Rc::default()).end(id.into(), true) {
+    async fn process_kill(&mut self, body: &[u8]) -> Next {
+        tracing::debug!(peer = %self.peer, command = code::PROCESS_KILL, "request");
+        let Some(id) = body.first_chunk::<4>() else {
+            return self.refuse(0, &Refusal::malformed());
+        };
+        let id = u32::from_le_bytes(*id);
+        let ended = self.execution(&[], &Rc::default()).end(id.into(), true).await;
+        match ended {
             Ok(_) => {
                 self.ok();
                 self.thread.counters().face_answered(self.face, None, 1);

@@ -216,7 +216,7 @@ impl Connection {
                 self.refuse(SqlError::fatal("0A000", message))
             }
             Packet::Start { version, body, len } => match startup::start(version, body) {
-                Ok(start) => self.begin(start, len),
+                Ok(start) => self.begin(start, len).await,
                 Err(error) => self.refuse(error),
             },
         }
@@ -237,16 +237,16 @@ impl Connection {
         Next::Used(len)
     }
 
-    fn begin(&mut self, start: Start, len: usize) -> Next {
+    async fn begin(&mut self, start: Start, len: usize) -> Next {
         if start.negotiates {
             let unknown: Vec<&str> = start.unknown.iter().map(String::as_str).collect();
             backend::negotiate(&mut self.out, &unknown);
         }
         match login::way(&self.guest, &start) {
-            Ok(Way::Known(who)) => {
-                let client = login::welcome(&self.guest, &start, who, &mut self.out);
-                self.phase = Phase::Ready(Box::new(client));
-            }
+            Ok(Way::Known(who)) => match login::welcome(&self.guest, &start, who, &mut self.out).await {
+                Ok(client) => self.phase = Phase::Ready(Box::new(client)),
+                Err(error) => return self.refuse(error),
+            },
             Ok(Way::Password) => {
                 self.out.extend_from_slice(backend::ASK_PASSWORD);
                 self.phase = Phase::Password(Box::new(start));
@@ -274,9 +274,9 @@ impl Connection {
             return self.refuse(SqlError::fatal("08P01", message));
         }
         let done = match std::mem::replace(&mut self.phase, Phase::CLOSED) {
-            Phase::Password(start) => self.by_password(*start, body),
+            Phase::Password(start) => self.by_password(*start, body).await,
             Phase::Sasl(start) => self.begin_scram(*start, body),
-            Phase::Scram(both) => self.finish_scram(*both, body),
+            Phase::Scram(both) => self.finish_scram(*both, body).await,
             Phase::Start { .. } | Phase::Ready(_) => return Next::Close,
         };
         match done {
@@ -291,12 +291,12 @@ impl Connection {
         }
     }
 
-    fn by_password(&mut self, start: Start, body: &[u8]) -> Result<(), SqlError> {
+    async fn by_password(&mut self, start: Start, body: &[u8]) -> Result<(), SqlError> {
         let token = Fields(body).text().unwrap_or_default().as_bytes();
         let tokens = self.guest.thread.service().tokens();
         let who = tokens.identify(token, faces::name(self.guest.face));
         let who = who.ok_or_else(|| login::wrong_token(&start.user))?;
-        let client = login::welcome(&self.guest, &start, who, &mut self.out);
+        let client = login::welcome(&self.guest, &start, who, &mut self.out).await?;
         self.phase = Phase::Ready(Box::new(client));
         Ok(())
     }
@@ -308,11 +308,11 @@ impl Connection {
         Ok(())
     }
 
-    fn finish_scram(&mut self, (start, scram): (Start, Scram), body: &[u8]) -> Result<(), SqlError> {
+    async fn finish_scram(&mut self, (start, scram): (Start, Scram), body: &[u8]) -> Result<(), SqlError> {
         let finished = scram.finish(self.guest.thread.service().tokens(), body);
         let (who, last) = finished.map_err(|error| login::no_scram(error, &start.user))?;
         backend::authentication(&mut self.out, 12, &last);
-        let client = login::welcome(&self.guest, &start, who, &mut self.out);
+        let client = login::welcome(&self.guest, &start, who, &mut self.out).await?;
         self.phase = Phase::Ready(Box::new(client));
         Ok(())
     }

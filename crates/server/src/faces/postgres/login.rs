@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use super::backend;
 use super::cancel::Key;
-use super::errors::SqlError;
+use super::errors::{Severity, SqlError};
 use super::execute::Client;
 use super::frontend::Fields;
+use super::leave;
 use super::session::Session;
 use super::startup::Start;
-use super::variables::Facts;
+use super::variables::{ALLOW_REPEAT, Facts};
 use crate::auth::{Identity, Presented, Right, Scram, ScramError, What};
 use crate::config::FaceAuth;
 use crate::faces::{self, Protocols};
@@ -134,7 +135,22 @@ pub(super) fn wrong_token(user: &str) -> SqlError {
 }
 
 /// A client that is known, and the messages that tell it so.
-pub(super) fn welcome(guest: &Guest, start: &Start, who: Identity, out: &mut Vec<u8>) -> Client {
+///
+/// # Errors
+/// It asks for what it may not.
+pub(super) async fn welcome(
+    guest: &Guest,
+    start: &Start,
+    who: Identity,
+    out: &mut Vec<u8>,
+) -> Result<Client, SqlError> {
+    if start.variables.is_on(ALLOW_REPEAT) {
+        let set = leave::set(&guest.thread, (guest.face, guest.peer), &who, "on", || Ok(()));
+        set.await.map_err(|error| SqlError {
+            severity: Severity::Fatal,
+            ..error
+        })?;
+    }
     let config = guest.thread.config();
     let version = &config.faces.postgres.server_version.0;
     let facts = Facts {
@@ -150,7 +166,7 @@ pub(super) fn welcome(guest: &Guest, start: &Start, who: Identity, out: &mut Vec
     backend::key_data(out, key.process, key.secret);
     backend::ready(out, b'I');
     tracing::debug!(token = who.name(), user = start.user, peer = %guest.peer, "authenticated");
-    Client {
+    Ok(Client {
         thread: guest.thread.clone(),
         peer: guest.peer,
         face: guest.face,
@@ -164,5 +180,5 @@ pub(super) fn welcome(guest: &Guest, start: &Start, who: Identity, out: &mut Vec
         },
         key,
         deadline: None,
-    }
+    })
 }

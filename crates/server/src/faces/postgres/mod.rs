@@ -12,7 +12,7 @@
 //! | `grammar`, `plan`, `cache` | from texts to plans, and one thread's memory of them |
 //! | `execute` | plans, done |
 //! | `session`, `portal`, `variables` | what a connection has set, prepared and begun |
-//! | `known` | what can be set |
+//! | `known`, `leave` | what can be set; what administrators alone can |
 //! | `cancel` | cancelling from another connection, and time-outs |
 //! | `catalogue` | what is told of sequences where clients ask PostgreSQL's catalogues |
 //! | `errors` | refusals as SQLSTATE and text |
@@ -31,6 +31,7 @@ mod execute;
 pub mod frontend;
 mod grammar;
 mod known;
+mod leave;
 mod login;
 mod plan;
 mod portal;

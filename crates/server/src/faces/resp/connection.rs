@@ -243,12 +243,15 @@ impl Connection {
     fn execute_one(&mut self, rest: &[u8], len: usize) -> (u64, Flow) {
         let args = self.parser.args(rest);
         let row = self.session.dialect.find(args.at(0));
+        let is_inline = self.parser.is_inline();
         let run = match row {
+            // Before all else: a line of HTTP may look like a command that there is.
+            _ if is_inline && web::is_http(args, true) => return self.refuse_web_page(),
             // Each request by itself, where they are counted.
             Some(row) if row.repeats && !self.thread.service().has_limits() => {
                 run_length(rest, len).min(self.thread.config().turn_ids)
             }
-            _ if web::is_http(args, self.parser.is_inline()) => return self.refuse_web_page(),
+            None if web::is_http(args, is_inline) => return self.refuse_web_page(),
             _ => 1,
         };
         let mut call = Call {

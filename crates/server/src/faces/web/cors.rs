@@ -58,6 +58,57 @@ pub(crate) fn check_page(head: &Head<'_>, config: &Config) -> Answer<()> {
     }
 }
 
+/// The same where browsers say nothing of the kind: to addresses in clear other than loopback they send neither
+/// `Sec-Fetch-Site` nor an `Origin` with a GET. What is left is what a page cannot change about them: where they come from,
+/// unless the page hides that, and that they are browsers. For what gives out ids to a GET, and nothing else: people may
+/// look.
+pub(crate) fn check_browser(head: &Head<'_>, config: &Config) -> Answer<()> {
+    if head.fetch_site.is_some() || head.origin.is_some() {
+        return check_page(head, config);
+    }
+    let (message, hint) = match head.referer {
+        Some(referer) => match comes_from(referer, head, config) {
+            Comes::Elsewhere => (
+                "the request comes from a page of another site",
+                "if pages of it may ask, list it in server.http.origins",
+            ),
+            Comes::Here | Comes::Listed => return Ok(()),
+        },
+        None if is_browser(head) => (
+            "a browser asks and does not say for which page: ids are given to programs here",
+            "over TLS and on loopback browsers say so; curl asks for one id",
+        ),
+        None => return Ok(()),
+    };
+    Err(ServiceError::new(Code::CrossOrigin, message).with_hint(hint))
+}
+
+/// Where the page of a `Referer` is.
+fn comes_from(referer: &str, head: &Head<'_>, config: &Config) -> Comes {
+    let Some((scheme, rest)) = referer.split_once("://") else {
+        return Comes::Elsewhere;
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let page = Head {
+        origin: Some(&format!("{scheme}://{authority}")),
+        host: head.host,
+        ..Head::default()
+    };
+    comes(&page, config)
+}
+
+/// Whether it has the marks of one: some kind of image is asked for, or it has a browser's name and what browsers send
+/// besides. Java's own client asks for `text/html, image/gif, …`, and PowerShell's is called Mozilla.
+fn is_browser(head: &Head<'_>) -> bool {
+    let accept = head.accept.unwrap_or_default().trim_start().to_ascii_lowercase();
+    let begins = |media: &str| accept.starts_with(media);
+    let is_named = head.user_agent.is_some_and(|name| name.starts_with("Mozilla/"));
+    let is_image = begins("image/");
+    is_image && accept.contains(',')
+        || is_named
+            && (is_image || head.accept_language.is_some() || begins("text/html") || begins("text/css"))
+}
+
 /// Refuses requests that a page of another site made a browser send: they could burn numbers without seeing an answer.
 pub(crate) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
     match (comes(head, config), head.origin) {
@@ -143,6 +194,113 @@ const NOT_EXPOSED: [&str; 2] = ["vary", "connection"];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn browsers_that_do_not_say_for_whom_they_ask_get_no_id() {
+        let config = Config {
+            http_origins: vec!["https://app.example".parse().unwrap()],
+            ..Config::default()
+        };
+        let chromium =
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0";
+        let java = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2";
+        // Referer, Accept, User-Agent, Accept-Language; whether it is answered.
+        type Asks<'a> = [Option<&'a str>; 4];
+        let cases: &[(Asks<'_>, bool)] = &[
+            ([None, None, None, None], true),
+            ([None, Some("*/*"), Some("curl/8.5.0"), None], true),
+            ([None, Some(java), Some("Java/1.8.0_392"), None], true),
+            (
+                [
+                    None,
+                    Some("application/json"),
+                    Some("python-requests/2.32"),
+                    Some("en"),
+                ],
+                true,
+            ),
+            (
+                [
+                    None,
+                    None,
+                    Some("Mozilla/5.0 (Windows NT) WindowsPowerShell/5.1"),
+                    None,
+                ],
+                true,
+            ),
+            ([None, Some("image/avif,image/webp,*/*;q=0.8"), None, None], false),
+            ([None, Some("image/png"), None, None], true),
+            ([None, Some("IMAGE/png"), Some(chromium), None], false),
+            ([None, Some("text/html,*/*;q=0.8"), Some(chromium), None], false),
+            ([None, Some("text/css,*/*;q=0.1"), Some(chromium), None], false),
+            ([None, Some("*/*"), Some(chromium), Some("en-GB,en;q=0.9")], false),
+            (
+                [
+                    Some("http://evil.example/page"),
+                    Some("*/*"),
+                    Some(chromium),
+                    Some("en"),
+                ],
+                false,
+            ),
+            ([Some("http://evil.example"), None, None, None], false),
+            (
+                [Some("http://10.0.0.5:7610.evil.example/"), None, None, None],
+                false,
+            ),
+            ([Some("http://10.0.0.5:7611/"), None, None, None], false),
+            (
+                [
+                    Some("http://evil.example/?http://10.0.0.5:7610/"),
+                    None,
+                    None,
+                    None,
+                ],
+                false,
+            ),
+            ([Some("http://evil@10.0.0.5:7610/"), None, None, None], false),
+            ([Some("10.0.0.5:7610"), None, None, None], false),
+            ([Some(""), None, None, None], false),
+            (
+                [
+                    Some("http://10.0.0.5:7610/cache"),
+                    Some("*/*"),
+                    Some(chromium),
+                    Some("en"),
+                ],
+                true,
+            ),
+            (
+                [
+                    Some("https://app.example/orders?x"),
+                    Some("*/*"),
+                    Some(chromium),
+                    Some("en"),
+                ],
+                true,
+            ),
+        ];
+        for (asks @ [referer, accept, user_agent, accept_language], fine) in cases {
+            let head = Head {
+                host: Some("10.0.0.5:7610"),
+                referer: *referer,
+                accept: *accept,
+                user_agent: *user_agent,
+                accept_language: *accept_language,
+                ..Head::default()
+            };
+            assert_eq!(check_browser(&head, &config).is_ok(), *fine, "{asks:?}");
+            // Where browsers say it, that counts.
+            for (site, fine) in [("same-origin", true), ("none", true), ("cross-site", false)] {
+                let head = Head {
+                    fetch_site: Some(site),
+                    referer: None,
+                    ..head.clone()
+                };
+                assert_eq!(check_browser(&head, &config).is_ok(), fine, "{asks:?} {site}");
+            }
+        }
+    }
 
     #[test]
     fn pages_of_other_sites_are_refused() {

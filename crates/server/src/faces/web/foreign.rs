@@ -85,6 +85,7 @@ impl Asked<'_> {
             token: self.who.name().to_string(),
             peer: self.client.peer.to_string(),
             face: faces::name(self.face),
+            with: None,
         }
     }
 }
@@ -133,6 +134,9 @@ async fn judge(
     }
     if matches!(head.method, "HEAD" | "OPTIONS") {
         return Ok((face.look)(head, &config));
+    }
+    if (face.right)(head) == Right::Allocate {
+        cors::check_browser(head, &config)?;
     }
     let who = match access.auth {
         _ if !tokens.required() => Identity::ANYBODY,

@@ -26,6 +26,11 @@ pub(crate) struct Head<'r> {
     pub(crate) origin: Option<&'r str>,
     /// Where a browser says that the request comes from (`Sec-Fetch-Site`).
     pub(crate) fetch_site: Option<&'r str>,
+    /// The page that a request comes from.
+    pub(crate) referer: Option<&'r str>,
+    pub(crate) user_agent: Option<&'r str>,
+    /// What people speak at the other end: browsers say so, and hardly anything else.
+    pub(crate) accept_language: Option<&'r str>,
     pub(crate) accept: Option<&'r str>,
     pub(crate) authorization: Option<&'r str>,
     pub(crate) content_length: Option<&'r str>,
@@ -92,6 +97,9 @@ impl<'r> Head<'r> {
             host: if hosts > 1 { Some("") } else { text(header::HOST) },
             origin: text(header::ORIGIN),
             fetch_site: text(HeaderName::from_static("sec-fetch-site")),
+            referer: text(header::REFERER),
+            user_agent: text(header::USER_AGENT),
+            accept_language: text(header::ACCEPT_LANGUAGE),
             accept: text(header::ACCEPT),
             authorization: text(header::AUTHORIZATION),
             content_length: text(header::CONTENT_LENGTH),

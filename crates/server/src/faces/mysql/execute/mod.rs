@@ -203,6 +203,18 @@ impl Execution<'_> {
         }
     }
 
+    /// What it does, for the audit trail.
+    fn act(&self, what: &'static str) -> Act {
+        Act {
+            what,
+            names: Vec::new(),
+            token: self.session.identity.name().to_string(),
+            peer: self.peer.to_string(),
+            face: faces::name(self.face),
+            with: None,
+        }
+    }
+
     /// Does what needs the right to administrate, and has the audit trail and the log tell who did so; whether anything was
     /// changed.
     async fn administrate(
@@ -214,11 +226,8 @@ impl Execution<'_> {
     ) -> Outcome<bool> {
         let service = self.thread.service();
         let act = Act {
-            what,
             names: vec![key.to_string()],
-            token: self.session.identity.name().to_string(),
-            peer: self.peer.to_string(),
-            face: faces::name(self.face),
+            ..self.act(what)
         };
         let checked = self
             .session

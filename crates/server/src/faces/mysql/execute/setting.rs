@@ -2,11 +2,12 @@
 
 use super::like::like;
 use super::{Done, Execution, Outcome, Rows};
+use crate::audit::{self, Act, audited_answer};
 use crate::auth::{Right, What};
 use crate::faces::mysql::answer::Column;
 use crate::faces::mysql::kill;
 use crate::faces::mysql::plan::{Assignment, Expression, Setting, Show};
-use crate::faces::mysql::refusal::Refusal;
+use crate::faces::mysql::refusal::{Refusal, Verb};
 use crate::faces::mysql::value::{Kind, Value};
 use crate::faces::mysql::variables::{NotSet, as_switch};
 
@@ -166,20 +167,39 @@ impl Execution<'_> {
     pub(super) async fn kill(&mut self, id: &Expression, whole_connection: bool) -> Outcome<Done> {
         let id = self.number(id, "KILL").await?;
         let id = u64::try_from(id).map_err(|_| Refusal::no_thread(0))?;
-        self.end(id, whole_connection)
+        Box::pin(self.end(id, whole_connection)).await
     }
 
     /// Ends a connection, or what it waits for.
-    pub(in crate::faces::mysql) fn end(&mut self, id: u64, whole_connection: bool) -> Outcome<Done> {
+    pub(in crate::faces::mysql) async fn end(&mut self, id: u64, whole_connection: bool) -> Outcome<Done> {
         let number = u32::try_from(id).map_err(|_| Refusal::no_thread(id))?;
         let Some(found) = kill::find(self.thread.shared(), number) else {
             return Err(Refusal::no_thread(id));
         };
         let who = &self.session.identity;
-        if *found.token != *who.name() && !who.may(Right::Admin, What::Everything) {
+        if *found.token == *who.name() {
+            found.kill(whole_connection);
+            return Ok(Done::NOTHING);
+        }
+        let service = self.thread.service();
+        let act = Act {
+            with: Some(format!("connection {id} of {}", found.token)),
+            ..self.act("kill")
+        };
+        if who.check(Right::Admin, What::Everything).is_err() {
+            audit::refused(service, act).await;
             return Err(Refusal::not_owner(id));
         }
-        found.kill(whole_connection);
-        Ok(Done::NOTHING)
+        self.acting.set(true);
+        let killing = async {
+            found.kill(whole_connection);
+            Ok(())
+        };
+        let killed = audited_answer(service, act, killing).await;
+        self.acting.set(false);
+        match killed {
+            Ok(()) => Ok(Done::NOTHING),
+            Err(error) => Err(Refusal::of(&error, Verb::Id, "")),
+        }
     }
 }

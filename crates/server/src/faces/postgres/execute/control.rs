@@ -3,13 +3,11 @@
 use std::rc::Rc;
 
 use super::{Client, Result, SqlError};
-use crate::auth::{Right, What};
-use crate::faces::postgres::known;
 use crate::faces::postgres::plan::{Declare, Discard, Modes, Set, Transaction};
 use crate::faces::postgres::portal::Portal;
 use crate::faces::postgres::session::Block;
 use crate::faces::postgres::types::{Formats, Value};
-use crate::faces::postgres::variables::ALLOW_REPEAT;
+use crate::faces::postgres::{known, leave};
 
 impl Client {
     /// A transaction's word; its tag.
@@ -136,7 +134,7 @@ impl Client {
     }
 
     /// Sets one value, perhaps for the transaction alone.
-    fn set_one(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
+    async fn set_one(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
         if name.eq_ignore_ascii_case("transaction_read_only") {
             let on = matches!(value.to_ascii_lowercase().as_str(), "on" | "true" | "1" | "yes");
             if let Some(block) = &mut self.session.block {
@@ -144,38 +142,35 @@ impl Client {
             }
             return Ok(());
         }
-        if name.eq_ignore_ascii_case(ALLOW_REPEAT) {
-            if self.who.check(Right::Admin, What::Nothing).is_err() {
-                let message = format!("permission denied to set parameter \"{ALLOW_REPEAT}\"");
-                return Err(SqlError::new("42501", message));
-            }
-            let (token, peer) = (self.who.name(), self.peer);
-            tracing::warn!(token, %peer, value, "mint.allow_repeat was set: sequences may be turned back");
+        if leave::is(name) {
+            let (variables, at) = (&mut self.session.variables, (self.face, self.peer));
+            let set = || variables.set(name, value, local);
+            return leave::set(&self.thread, at, &self.who, value, set).await;
         }
         self.session.variables.set(name, value, local)
     }
 
-    pub(super) fn set(&mut self, set: &Set, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) async fn set(&mut self, set: &Set, out: &mut Vec<u8>) -> Result<()> {
         if set.local && self.session.block.is_none() {
             let message = "SET LOCAL can only be used in transaction blocks";
             self.say(out, &SqlError::warning("25P01", message));
             return Ok(());
         }
         match &set.value {
-            Some(value) => self.set_one(&set.name, value, set.local)?,
+            Some(value) => self.set_one(&set.name, value, set.local).await?,
             None => self.session.variables.reset(Some(&set.name))?,
         }
         Ok(())
     }
 
     /// `set_config(name, value, is_local)`: the new value.
-    pub(super) fn set_config(&mut self, values: &[Value]) -> Result<Value> {
+    pub(super) async fn set_config(&mut self, values: &[Value]) -> Result<Value> {
         let name = values.first().and_then(Value::shown);
         let name = name.ok_or_else(|| SqlError::new("22004", "SET requires parameter name"))?;
         let local = values.get(2) == Some(&Value::Bool(true));
         match values.get(1).and_then(Value::shown) {
             Some(value) if local && self.session.block.is_none() => return Ok(Value::text(value)),
-            Some(value) => self.set_one(&name, &value, local)?,
+            Some(value) => self.set_one(&name, &value, local).await?,
             None => self.session.variables.reset(Some(&name))?,
         }
         let shown = self.session.variables.get(&name, &self.session.facts);

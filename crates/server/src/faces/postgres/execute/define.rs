@@ -25,12 +25,14 @@ impl Client {
         }
         self.needs_admin("create", target, "permission denied to create sequence")
             .await?;
-        self.needs_write("CREATE SEQUENCE")?;
-        let name = self.name_of(target)?;
+        self.told("create", target, self.needs_write("CREATE SEQUENCE"))
+            .await?;
+        let name = self.told("create", target, self.name_of(target)).await?;
         if self.find(target).await?.is_some() {
-            return self.exists_already(create, out);
+            let there = self.exists_already(create, out);
+            return self.told("create", target, there).await;
         }
-        let checked = check(&create.options, None)?;
+        let checked = self.told("create", target, check(&create.options, None)).await?;
         let spec = SequenceSpec {
             options: options_of(&checked.def),
             gap: create.options.gap.unwrap_or_default(),
@@ -88,8 +90,10 @@ impl Client {
         };
         self.needs_admin("alter", target, "must be owner of sequence")
             .await?;
-        self.needs_write("ALTER SEQUENCE")?;
-        let checked = check(&alter.options, Some((info.def, info.last.unwrap_or(info.first))))?;
+        self.told("alter", target, self.needs_write("ALTER SEQUENCE"))
+            .await?;
+        let checked = check(&alter.options, Some((info.def, info.last.unwrap_or(info.first))));
+        let checked = self.told("alter", target, checked).await?;
         let mut options = options_of(&checked.def);
         // A start that stays is not said: said, it would move a sequence that was never used.
         options.start = alter.options.start;
@@ -133,7 +137,10 @@ impl Client {
             self.needs_admin("drop", target, "must be owner of sequence")
                 .await?;
         }
-        self.needs_write("DROP SEQUENCE")?;
+        for (target, _) in &found {
+            self.told("drop", target, self.needs_write("DROP SEQUENCE"))
+                .await?;
+        }
         let mut pending = Vec::new();
         for (target, name) in &found {
             pending.extend(self.drop_one(target, name).await?);

@@ -122,7 +122,7 @@ impl Client {
             Function::CurrentDatabase => Value::Text(self.session.database.clone()),
             Function::BackendPid => Value::Int(i64::from(self.key.process)),
             Function::IsInRecovery => Value::Bool(false),
-            Function::SetConfig => self.set_config(values)?,
+            Function::SetConfig => self.set_config(values).await?,
             Function::CurrentSetting => {
                 let name = text(0).unwrap_or_default();
                 match self.session.variables.get(&name, facts) {

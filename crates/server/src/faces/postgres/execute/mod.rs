@@ -108,7 +108,7 @@ impl Client {
             }
             Plan::Close(name) => Ok(Outcome::Done(self.close_cursor(name.as_deref())?.into())),
             Plan::Set(set) => {
-                self.set(set, out)?;
+                self.set(set, out).await?;
                 tag("SET")
             }
             Plan::SetTransaction { session, modes } => {
@@ -203,6 +203,14 @@ impl Client {
         Err(SqlError::new("42501", message).with_detail(denied.message))
     }
 
+    /// What was found wrong with a change before it was begun; the audit trail tells of that, too.
+    pub(super) async fn told<T>(&self, what: &'static str, target: &Target, found: Result<T>) -> Result<T> {
+        if let Err(error) = &found {
+            audit::refused_for(self.thread.service(), self.act(what, target), error.code).await;
+        }
+        found
+    }
+
     /// Refuses what changes something, where nothing may be changed.
     pub(super) fn needs_write(&self, what: &str) -> Result<()> {
         match self.session.is_read_only() {
@@ -222,6 +230,7 @@ impl Client {
             token: self.who.name().to_string(),
             peer: self.peer.to_string(),
             face: faces::name(self.face),
+            with: self.allows_repeat().then(|| audit::ALLOW_REPEAT.to_string()),
         }
     }
 

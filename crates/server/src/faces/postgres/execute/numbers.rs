@@ -153,14 +153,16 @@ impl Client {
     pub(super) async fn set_to(&mut self, target: &Target, to: Base) -> Result<i64> {
         self.needs_admin("setval", target, "permission denied for sequence")
             .await?;
-        self.needs_write("setval()")?;
-        let info = self.show(target).await?;
+        self.told("setval", target, self.needs_write("setval()")).await?;
+        let shown = self.show(target).await;
+        let info = self.told("setval", target, shown).await?;
         let (min, max) = (info.def.min, info.def.max);
         if !(min..=max).contains(&to.value) {
             let (value, name) = (to.value, &target.relation);
             let message =
                 format!("setval: value {value} is out of bounds for sequence \"{name}\" ({min}..{max})");
-            return Err(SqlError::new("22003", message));
+            let refusal = Err(SqlError::new("22003", message));
+            return self.told("setval", target, refusal).await;
         }
         let service = self.thread.service().clone();
         let moving = service.restart(&info.name, to, self.allows_repeat());

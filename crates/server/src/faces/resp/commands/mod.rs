@@ -454,28 +454,34 @@ fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
 fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
     let (act, thread) = (act(row, call), Rc::clone(call.thread));
     let (what, mut blank) = (row.name, call.reply.detached());
-    match (row.run)(call) {
-        Flow::Wait(later) => Flow::Wait(Box::pin(async move {
-            let (name, token, peer) = (act.names.join(" "), act.token.clone(), act.peer.clone());
-            let reply = match audited(thread.service(), act, later, Reply::refusal).await {
-                Ok(reply) => reply,
-                Err(error) => {
-                    blank.refuse(&error);
-                    blank
-                }
-            };
-            // Nothing was changed by what is refused, finds nothing, or does not apply.
-            let answers_old = what == "getset";
-            let unchanged = reply.refusal().is_some()
-                || !answers_old && UNCHANGED.contains(&reply.bytes())
-                || !reply.changed();
-            if !unchanged {
-                tracing::info!(what, name, token, peer, "changed");
+    let before = std::mem::replace(call.reply, call.reply.detached());
+    let flow = (row.run)(call);
+    let at_once = std::mem::replace(call.reply, before);
+    let doing: Later = match flow {
+        // What changes something waits for it: this was refused as it was read.
+        Flow::Done => Box::pin(async { at_once }),
+        Flow::Wait(later) => later,
+        flow => return flow,
+    };
+    Flow::Wait(Box::pin(async move {
+        let (name, token, peer) = (act.names.join(" "), act.token.clone(), act.peer.clone());
+        let reply = match audited(thread.service(), act, doing, Reply::refusal).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                blank.refuse(&error);
+                blank
             }
-            reply
-        })),
-        flow => flow,
-    }
+        };
+        // Nothing was changed by what is refused, finds nothing, or does not apply.
+        let answers_old = what == "getset";
+        let unchanged = reply.refusal().is_some()
+            || !answers_old && UNCHANGED.contains(&reply.bytes())
+            || !reply.changed();
+        if !unchanged {
+            tracing::info!(what, name, token, peer, "changed");
+        }
+        reply
+    }))
 }
 
 /// What a command does, for the audit trail.
@@ -491,6 +497,7 @@ fn act(row: &'static CommandRow, call: &Call<'_>) -> Act {
         token: token.into_owned(),
         peer: peer.to_string(),
         face: faces::name(call.session.face),
+        with: None,
     }
 }
 

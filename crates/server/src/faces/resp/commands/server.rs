@@ -7,6 +7,7 @@ use mintage::Clock;
 use mintage_ledger::Class;
 
 use super::{Call, CommandRow, Flow, Subcommand, run_subcommand};
+use crate::auth::{Right, What};
 use crate::desk::Found;
 use crate::error::Code;
 use crate::faces::resp::REDIS_VERSION;
@@ -15,6 +16,7 @@ use crate::glob;
 use crate::metrics::{FaceId, IdKind};
 use crate::thread::ServingThread;
 use crate::transport::Endpoint;
+use crate::unnamed;
 
 /// `COMMAND …`; alone it describes every command.
 pub(super) fn command(call: &mut Call<'_>) -> Flow {
@@ -190,6 +192,8 @@ pub(super) fn info(call: &mut Call<'_>) -> Flow {
     let wanted = SECTIONS.map(|(name, _)| everything || (1..call.args.len()).any(|i| call.is(i, name)));
     let (local, face) = (call.session.local.as_ref(), call.session.face);
     let port = local.map_or(0, Endpoint::port);
+    let who = call.session.identity.as_ref();
+    let sees_all = who.is_some_and(|who| who.may(Right::Read, What::Everything));
     call.later(move |thread, mut reply| async move {
         let found = match thread.service().found().await {
             Ok(found) => found,
@@ -203,6 +207,7 @@ pub(super) fn info(call: &mut Call<'_>) -> Flow {
             port,
             face,
             found,
+            sees_all,
         };
         let mut text = String::new();
         for ((name, write), _) in SECTIONS.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
@@ -227,6 +232,8 @@ struct Told {
     port: u16,
     face: FaceId,
     found: Arc<Found>,
+    /// Who asks may read every name.
+    sees_all: bool,
 }
 
 type Section = fn(&Told) -> Vec<(&'static str, String)>;
@@ -302,6 +309,10 @@ fn info_mint(told: &Told) -> Vec<(&'static str, String)> {
         ),
     ];
     if let Some(reason) = ready.reasons.first() {
+        let reason = match told.sees_all {
+            true => reason.clone(),
+            false => unnamed(reason),
+        };
         lines.push(("not_ready_because", reason.replace(['\r', '\n'], " ")));
     }
     lines
