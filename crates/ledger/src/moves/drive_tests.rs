@@ -152,7 +152,7 @@ enum Does {
 }
 
 /// What the store holds, and the two servers that follow it late.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Held {
     register: Option<VersionedMove>,
     does: Does,
@@ -345,6 +345,11 @@ type Run<'a> = Pin<Box<dyn Future<Output = Result<Driven, DriveError>> + 'a>>;
 
 /// A run of the command: with an id of its own, should the move begin with it.
 fn command(world: &World, goal: Goal) -> Run<'_> {
+    advanced(world, goal, 0)
+}
+
+/// The same with `--advance`.
+fn advanced(world: &World, goal: Goal, advance: u64) -> Run<'_> {
     Box::pin(async move {
         let planned = Move {
             id: MoveId::fresh(&world.runtime),
@@ -363,7 +368,7 @@ fn command(world: &World, goal: Goal) -> Run<'_> {
                 cycle: false,
             },
             before: BTreeMap::new(),
-            advance: 0,
+            advance,
             take: None,
             mark: None,
             first: None,
@@ -606,6 +611,36 @@ fn a_ceiling_is_chosen_again_before_its_fence_stands() {
         world.check(Goal::Back);
     }
     assert_eq!(chosen, [Some(40), Some(200)].into(), "both ways were walked");
+}
+
+/// Our store is lost after the cut, and a copy of before put in its place: the fence of this very move shows it. What was
+/// given out since is said by whoever goes on, and the source does not come to it either.
+#[test]
+fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
+    let world = world_at(&[Goal::Beside]);
+    let copy = world.ours.held.lock().unwrap().clone();
+    world.reach(CUT);
+    for _ in 0..30 {
+        world.turn();
+    }
+    *world.ours.held.lock().unwrap() = copy;
+    let to_its_end = |goal, advance| {
+        let mut run = advanced(&world, goal, advance);
+        loop {
+            if let Poll::Ready(done) = poll(&mut run) {
+                return done;
+            }
+        }
+    };
+    for goal in [CUT, Goal::Back] {
+        let refused = to_its_end(goal, 0).unwrap_err();
+        let hint = refused.hint.unwrap_or_default();
+        assert!(hint.contains("--advance N"), "{goal}: {hint}");
+    }
+    to_its_end(CUT, 1000).unwrap();
+    world.check(CUT);
+    world.reach(Goal::Back);
+    world.check(Goal::Back);
 }
 
 /// An import that stands still anywhere while others go on, and then ends as it can, changes nothing that it should not.
