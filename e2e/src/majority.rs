@@ -34,7 +34,7 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
     let key = key("seq/three");
     let mut version = 0;
     let mut write = || {
-        let expected = (version > 0).then_some(Version(version));
+        let expected = (version > 0).then_some(Version::of(version));
         tokio.block_on(async {
             // An attempt of unknown outcome may have landed: then the register says so.
             let done = until_ok(|| {
@@ -42,9 +42,11 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
                 store.compare_and_set(&key, expected, new, Marks::NeverLower)
             });
             match done.await {
-                Cas::Done(now) => invariant!(now.0 == version + 1, "{now:?} after {version}"),
+                Cas::Done(now) => invariant!(now.number() == version + 1, "{now:?} after {version}"),
                 Cas::Lost(found) => invariant!(
-                    found.as_ref().is_some_and(|found| found.version.0 == version + 1),
+                    found
+                        .as_ref()
+                        .is_some_and(|found| found.version.number() == version + 1),
                     "{found:?} after {version}"
                 ),
             }
@@ -68,7 +70,7 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
     // Two of three gone is a majority gone: nothing is written, and nothing is lost.
     members[0].freeze();
     members[1].freeze();
-    let late = store.compare_and_set(&key, Some(Version(last)), value(last, 99), Marks::NeverLower);
+    let late = store.compare_and_set(&key, Some(Version::of(last)), value(last, 99), Marks::NeverLower);
     let refused = tokio.block_on(late).expect_err("no majority answers");
     assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
     members[0].thaw();
@@ -76,7 +78,7 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
     let found = tokio.block_on(until_ok(|| store.get(&key)));
     let found = found.unwrap_or_else(|| violated("it was written, and is gone"));
     invariant!(
-        found.version.0 == last || found.value.token == 99,
+        found.version.number() == last || found.value.token == 99,
         "{found:?} after version {last}"
     );
 }

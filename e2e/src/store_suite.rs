@@ -434,16 +434,17 @@ pub mod cases {
         lab.wait(store.compare_and_set(&key, None, value(10, 1), Marks::NeverLower))
             .expect("the server answers");
         lab.proxy.set(Fault::CutRequest);
-        let cut = lab.wait(store.compare_and_set(&key, Some(Version(1)), value(20, 2), Marks::NeverLower));
+        let cut =
+            lab.wait(store.compare_and_set(&key, Some(Version::of(1)), value(20, 2), Marks::NeverLower));
         let error = cut.expect_err("the request was cut");
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
         lab.proxy.set(Fault::Pass);
         let held = lab.held(&key).expect("it was written");
-        assert_eq!((held.value.mark, held.version), (10, Version(1)));
+        assert_eq!((held.value.mark, held.version), (10, Version::of(1)));
         let done = lab.wait(until_ok(|| {
-            store.compare_and_set(&key, Some(Version(1)), value(20, 3), Marks::NeverLower)
+            store.compare_and_set(&key, Some(Version::of(1)), value(20, 3), Marks::NeverLower)
         }));
-        assert_eq!(done, Cas::Done(Version(2)), "it reconnects by itself");
+        assert_eq!(done, Cas::Done(Version::of(2)), "it reconnects by itself");
         assert!(store.stopped().is_none());
     }
 
@@ -454,22 +455,22 @@ pub mod cases {
         let direct = lab.open(&lab.direct());
         let key = key("seq/lost");
         let put = |expected: u64, mark, token| {
-            let expected = (expected > 0).then_some(Version(expected));
+            let expected = (expected > 0).then_some(Version::of(expected));
             store.compare_and_set(&key, expected, value(mark, token), Marks::NeverLower)
         };
         let made = lose_answer(&lab, &store, &direct, &key, || put(0, 1, 1));
         assert_eq!(
             made.map(|found| (found.version, found.value.token)),
-            Some((Version(1), 1))
+            Some((Version::of(1), 1))
         );
         let set = lose_answer(&lab, &store, &direct, &key, || put(1, 10, 2));
         assert_eq!(
             set.map(|found| (found.version, found.value.token)),
-            Some((Version(2), 2))
+            Some((Version::of(2), 2))
         );
         let claim = Claim {
             key: key.clone(),
-            expected: Version(2),
+            expected: Version::of(2),
             add: 7,
             token: 3,
         };
@@ -488,7 +489,9 @@ pub mod cases {
         let plain = super::key("instance/lost");
         lab.wait(store.compare_and_set(&plain, None, value(0, 1), Marks::NeverLower))
             .expect("the server answers");
-        let gone = lose_answer(&lab, &store, &direct, &plain, || store.remove(&plain, Version(1)));
+        let gone = lose_answer(&lab, &store, &direct, &plain, || {
+            store.remove(&plain, Version::of(1))
+        });
         assert_eq!(gone, None);
         assert!(store.stopped().is_none());
     }
@@ -547,7 +550,8 @@ pub mod cases {
             .expect("the server answers");
         lab.proxy.set(Fault::Refuse);
         // The first one may meet a connection that has just been cut.
-        let write = |token| store.compare_and_set(&key, Some(Version(1)), value(2, token), Marks::NeverLower);
+        let write =
+            |token| store.compare_and_set(&key, Some(Version::of(1)), value(2, token), Marks::NeverLower);
         lab.wait(write(2)).expect_err("nobody listens");
         for token in [3, 4, 5] {
             let error = lab.wait(write(token)).expect_err("nobody listens");
@@ -559,7 +563,7 @@ pub mod cases {
             holds_no_secret(&error);
         }
         lab.proxy.set(Fault::Pass);
-        assert_eq!(lab.wait(until_ok(|| write(6))), Cas::Done(Version(2)));
+        assert_eq!(lab.wait(until_ok(|| write(6))), Cas::Done(Version::of(2)));
         // A server that is not there is no reason to wait, nor is it foreign.
         lab.engine.stop();
         let error = lab.refused(&lab.direct(), &patient());
@@ -624,18 +628,18 @@ pub mod cases {
         let start = Instant::now();
         let (done, gave_up) = lab.wait(async {
             tokio::join!(
-                slow.compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower),
-                in_time(hasty.compare_and_set(&ours, Some(Version(1)), value(2, 2), Marks::NeverLower))
+                slow.compare_and_set(&theirs, Some(Version::of(1)), value(2, 2), Marks::NeverLower),
+                in_time(hasty.compare_and_set(&ours, Some(Version::of(1)), value(2, 2), Marks::NeverLower))
             )
         });
-        assert_eq!(done, Ok(Cas::Done(Version(2))));
+        assert_eq!(done, Ok(Cas::Done(Version::of(2))));
         assert!(start.elapsed() >= delay, "the answer was slow");
         let error = gave_up.expect("it gives up").expect_err("it allows one second");
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
         lab.proxy.set(Fault::Pass);
         let known = lab.held(&ours).expect("it was written").version;
         let next = landed(&lab, &*hasty, &ours, known, &value(9, 9));
-        invariant!(next.0 == known.0 + 1, "{next:?} after {known:?}");
+        invariant!(next.number() == known.number() + 1, "{next:?} after {known:?}");
     }
 
     /// SIGSTOP: connections stay open, nothing answers.
@@ -651,7 +655,7 @@ pub mod cases {
                     let (store, key) = (store.clone(), key.clone());
                     tokio::spawn(async move {
                         store
-                            .compare_and_set(&key, Some(Version(1)), value(2, 100 + n), Marks::NeverLower)
+                            .compare_and_set(&key, Some(Version::of(1)), value(2, 100 + n), Marks::NeverLower)
                             .await
                     })
                 })
@@ -674,7 +678,10 @@ pub mod cases {
             store.compare_and_set(&key, Some(found.version), value(3, 3), Marks::NeverLower)
         }));
         match next {
-            Cas::Done(version) => invariant!(version.0 == found.version.0 + 1, "{version:?} after {found:?}"),
+            Cas::Done(version) => invariant!(
+                version.number() == found.version.number() + 1,
+                "{version:?} after {found:?}"
+            ),
             Cas::Lost(late) => invariant!(
                 late.as_ref()
                     .is_some_and(|late| late.value.token >= 100 || late.value.token == 3),
@@ -689,11 +696,11 @@ pub mod cases {
         let store = lab.open_restless(&lab.direct());
         let key = key("seq/restarted");
         for round in 0..3u64 {
-            let expected = (round > 0).then_some(Version(round));
+            let expected = (round > 0).then_some(Version::of(round));
             let done = lab.wait(until_ok(|| {
                 store.compare_and_set(&key, expected, value(round, 1), Marks::NeverLower)
             }));
-            assert_eq!(done, Cas::Done(Version(round + 1)));
+            assert_eq!(done, Cas::Done(Version::of(round + 1)));
             lab.engine.stop();
             // A driver that hopes for the server's return answers as late as it may.
             let asked = async { tokio::time::timeout(Duration::from_secs(1), store.get(&key)).await };
@@ -703,7 +710,7 @@ pub mod cases {
         }
         let found = lab.wait(until_ok(|| store.get(&key)));
         let kept = found.as_ref().map(|found| (found.value.mark, found.version));
-        invariant!(kept == Some((2, Version(3))), "{found:?}");
+        invariant!(kept == Some((2, Version::of(3))), "{found:?}");
         assert_eq!(store.cluster_id(), cluster);
         assert!(store.stopped().is_none());
     }
@@ -721,7 +728,7 @@ pub mod cases {
                 lab.tokio.spawn(async move {
                     let first = || store.compare_and_set(&key, None, value(0, 1), Marks::NeverLower);
                     until_ok(first).await;
-                    let (mut version, mut done, mut unknown) = (Version(1), 0u64, 0u64);
+                    let (mut version, mut done, mut unknown) = (Version::of(1), 0u64, 0u64);
                     while !stop.load(Ordering::SeqCst) {
                         let claim = Claim {
                             key: key.clone(),
@@ -762,7 +769,7 @@ pub mod cases {
             let (key, done, unknown) = lab.wait(writer).expect("no panic");
             let found = lab.wait(until_ok(|| store.get(&key)));
             let found = found.unwrap_or_else(|| violated(format_args!("{key} is gone")));
-            let writes = found.version.0 - 1;
+            let writes = found.version.number() - 1;
             invariant!(found.value.mark == writes, "{found:?} after {writes} writes");
             invariant!(
                 (done..=done + unknown).contains(&writes),
@@ -817,7 +824,7 @@ pub mod cases {
         }
         let held = lab.held(&key);
         invariant!(
-            held.as_ref().is_some_and(|held| held.version == Version(201)),
+            held.as_ref().is_some_and(|held| held.version == Version::of(201)),
             "{held:?} after 200 claims"
         );
     }
@@ -936,7 +943,7 @@ pub mod cases {
             }
         }
         let held = lab.held(&key).expect("it was written");
-        assert_eq!((held.value.mark, held.version), (1, Version(1)));
+        assert_eq!((held.value.mark, held.version), (1, Version::of(1)));
     }
 
     /// Another cluster id than expected, at the opening and under a running node.
@@ -960,7 +967,7 @@ pub mod cases {
         let held = lab.held(&key).expect("it was written");
         assert_eq!(
             held.version,
-            Version(1),
+            Version::of(1),
             "nothing was written into the other cluster"
         );
     }
@@ -989,13 +996,13 @@ pub mod cases {
         let fresh = super::key("seq/afresh");
         let claim = Claim {
             key: key.clone(),
-            expected: Version(1),
+            expected: Version::of(1),
             add: 1,
             token: 4,
         };
         let writes = [
             lab.wait(store.compare_and_set(&fresh, None, value(1, 2), Marks::NeverLower)),
-            lab.wait(store.compare_and_set(key, Some(Version(1)), value(2, 3), Marks::NeverLower)),
+            lab.wait(store.compare_and_set(key, Some(Version::of(1)), value(2, 3), Marks::NeverLower)),
             lab.wait(store.claim(&claim)),
         ];
         for write in writes {

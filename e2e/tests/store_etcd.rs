@@ -34,6 +34,7 @@ fn runtime(tokio: &tokio::runtime::Runtime) -> std::sync::Arc<dyn mintage_ledger
     mintage_ledger::SystemRuntime::new(tokio.handle().clone())
 }
 
+// claim: P29
 #[test]
 fn a_cluster_of_three_goes_on_without_any_one_of_them() {
     if let Some(mut members) = Etcd::cluster(3) {
@@ -69,7 +70,7 @@ fn a_cluster_that_was_set_back_stops_a_running_node() {
         .unwrap();
     let key = key("seq/restored");
     let write = |expected: u64| {
-        let expected_version = (expected > 0).then_some(Version(expected));
+        let expected_version = (expected > 0).then_some(Version::of(expected));
         tokio.block_on(store.compare_and_set(&key, expected_version, value(expected, 1), Marks::NeverLower))
     };
     write(0).unwrap();
@@ -97,6 +98,7 @@ fn a_cluster_that_was_set_back_stops_a_running_node() {
 }
 
 /// However little of it an operator's mistake took.
+// claim: P33
 #[test]
 fn whatever_is_removed_stops_a_running_node() {
     for mistake in [
@@ -115,7 +117,7 @@ fn whatever_is_removed_stops_a_running_node() {
         };
         write(None).unwrap();
         lab.engine.admin(mistake);
-        let error = write(Some(Version(1))).unwrap_err();
+        let error = write(Some(Version::of(1))).unwrap_err();
         assert_eq!(
             (error.kind, error.outcome),
             (StoreErrorKind::Stopped, Outcome::NotDone),
@@ -177,7 +179,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
         .unwrap();
     let held = key("seq/tls");
     let written = tokio.block_on(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    assert_eq!(written, Ok(Cas::Done(Version::of(1))));
     for (url, why) in [
         (format!("etcd://{at}?tls=on"), "certificate"),
         (format!("etcd://localhost:{}?{own}", at.port()), "certificate"),

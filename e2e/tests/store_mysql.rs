@@ -9,6 +9,7 @@ use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Versi
 mintage_e2e::store_suite!(Mariadb::run(), Mariadb::borrow());
 
 /// Class L, refused with the setting to change, whatever of the three it is.
+// claim: P31
 #[test]
 fn a_server_that_may_forget_is_refused_with_the_setting_to_change() {
     for (settings, fix) in [
@@ -50,7 +51,7 @@ fn every_format_of_the_binary_log_takes_our_writes() {
         assert!(store.durability().why.contains("sync_binlog=1"));
         let key = key("seq/logged");
         for version in 0..3u64 {
-            let expected = (version > 0).then_some(Version(version));
+            let expected = (version > 0).then_some(Version::of(version));
             lab.wait(store.compare_and_set(&key, expected, value(version, 1), Marks::NeverLower))
                 .unwrap();
         }
@@ -78,13 +79,45 @@ fn a_lax_server_cuts_nothing() {
     let mut long = value(2, 2);
     long.body = "{\"a\":\"much too long\"}".into();
     let error = lab
-        .wait(store.compare_and_set(&key, Some(Version(1)), long, Marks::NeverLower))
+        .wait(store.compare_and_set(&key, Some(Version::of(1)), long, Marks::NeverLower))
         .unwrap_err();
     assert_eq!(error.outcome, Outcome::NotDone, "{error:?}");
-    assert_eq!(lab.held(&key).unwrap().version, Version(1));
+    assert_eq!(lab.held(&key).unwrap().version, Version::of(1));
+}
+
+/// However little or much of the store an operator's mistake took: no fresh start.
+// claim: P33
+#[test]
+fn whatever_is_dropped_or_emptied_stops_a_running_node() {
+    for mistake in [
+        "TRUNCATE mint_register",
+        "DELETE FROM mint_register WHERE `key` = '!cluster'",
+        "DELETE FROM mint_meta",
+        "DROP TABLE mint_register",
+        "DROP TABLE mint_meta",
+    ] {
+        let Some(server) = Mariadb::borrow() else { return };
+        let lab = Lab::new(server);
+        lab.init();
+        let store = lab.open(&lab.direct());
+        let (held, afresh) = (key("seq/held"), key("seq/afresh"));
+        let write = |key| lab.wait(store.compare_and_set(key, None, value(1, 1), Marks::NeverLower));
+        write(&held).unwrap();
+        lab.engine.admin("ids", mistake);
+        let error = write(&afresh).unwrap_err();
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::Stopped, Outcome::NotDone),
+            "{mistake}: {error:?}"
+        );
+        assert!(store.stopped().is_some(), "{mistake}");
+        let error = lab.refused(&lab.direct(), &patient());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
+    }
 }
 
 /// Another server behind the same address, as after the promotion of an asynchronous replica.
+// claim: P30
 #[test]
 fn another_server_behind_the_address_is_refused() {
     let Some(first) = Mariadb::with_settings(&["--server-id=1"]) else {
@@ -109,7 +142,7 @@ fn another_server_behind_the_address_is_refused() {
         "ids",
         "SHOW CREATE TABLE mint_register; SHOW CREATE TABLE mint_meta",
     );
-    lab.wait(store.compare_and_set(&key, Some(Version(1)), value(50, 2), Marks::NeverLower))
+    lab.wait(store.compare_and_set(&key, Some(Version::of(1)), value(50, 2), Marks::NeverLower))
         .unwrap();
     for line in tables.lines() {
         let create = line.split_once('\t').unwrap().1.replace("\\n", " ");
@@ -119,7 +152,8 @@ fn another_server_behind_the_address_is_refused() {
     lab.engine.kill();
     lab.proxy.redirect(second.address());
     let refused = loop {
-        let claim = lab.wait(store.compare_and_set(&key, Some(Version(1)), value(20, 3), Marks::NeverLower));
+        let claim =
+            lab.wait(store.compare_and_set(&key, Some(Version::of(1)), value(20, 3), Marks::NeverLower));
         let error = claim.expect_err("it lacks an acknowledged write");
         if error.kind != StoreErrorKind::Unavailable {
             break error;

@@ -59,6 +59,7 @@ fn mark(server: &Postgres) -> i64 {
 
 /// The server's default gives up acknowledged writes at a crash, and did so here to another client; the store's
 /// own sessions do not use that default.
+// claim: P26
 #[test]
 #[ignore = "minutes: a server that is killed again and again"]
 fn a_server_that_loses_acknowledged_writes_loses_none_of_ours() {
@@ -107,6 +108,7 @@ fn a_server_that_loses_acknowledged_writes_loses_none_of_ours() {
 }
 
 /// What no session can mend is class L, refused with the setting to change.
+// claim: P31
 #[test]
 fn a_server_that_does_not_sync_is_refused_unless_allowed() {
     let Some(server) = Postgres::with_settings(&["fsync=off"]) else {
@@ -140,6 +142,7 @@ fn unlogged_tables_are_refused() {
 }
 
 /// A standby that lags, promoted: acknowledged writes are gone, and nobody mints above what is left of them.
+// claim: P30
 #[test]
 fn an_asynchronous_replica_that_lost_writes_is_refused() {
     let Some(server) = Postgres::run() else { return };
@@ -211,6 +214,7 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
 
 /// A quorum that not every standby belongs to promises nothing of the one that lagged: it is promoted, and lacks 300
 /// acknowledged numbers, which nobody gives out again.
+// claim: P30
 #[test]
 #[ignore = "minutes: a cluster of two"]
 fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
@@ -266,6 +270,7 @@ fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
 }
 
 /// A standby that must confirm: nothing is lost, and the nodes go on by themselves.
+// claim: P29
 #[test]
 fn a_synchronous_replica_takes_over_without_a_word() {
     let Some(server) = Postgres::run() else { return };
@@ -367,11 +372,11 @@ fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
     let store = lab.open(&lab.direct());
     let held = key("seq/held");
     let write = |expected: u64| {
-        let expected = (expected > 0).then_some(Version(expected));
+        let expected = (expected > 0).then_some(Version::of(expected));
         store.compare_and_set(
             &held,
             expected,
-            value(expected.map_or(0, |v| v.0), 1),
+            value(expected.map_or(0, |v| v.number()), 1),
             Marks::NeverLower,
         )
     };
@@ -403,6 +408,7 @@ fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
 }
 
 /// However little or much of the store an operator's mistake took: no fresh start.
+// claim: P33
 #[test]
 fn whatever_is_dropped_or_emptied_stops_a_running_node() {
     for mistake in [
@@ -461,6 +467,7 @@ fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
 }
 
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
+// claim: P33
 #[test]
 fn many_inits_at_once_make_one_cluster() {
     let Some(server) = Postgres::borrow() else { return };

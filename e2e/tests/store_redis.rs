@@ -29,12 +29,12 @@ fn lossy() -> StoreSettings {
 fn claim(lab: &Lab<Redis>, store: &Arc<dyn Store>, key: &Key, expected: u64) -> u64 {
     let claim = Claim {
         key: key.clone(),
-        expected: Version(expected),
+        expected: Version::of(expected),
         add: 1,
         token: 5,
     };
     match lab.wait(store.claim(&claim)).unwrap() {
-        Cas::Done(version) => version.0,
+        Cas::Done(version) => version.number(),
         Cas::Lost(found) => panic!("one writer, and still {found:?}"),
     }
 }
@@ -49,6 +49,7 @@ fn begin(lab: &Lab<Redis>, url: &str, key: &Key) -> Arc<dyn Store> {
 }
 
 /// What is wrong is named, and the commands of the hint, word by word, mend it.
+// claim: P31
 #[test]
 fn whatever_may_forget_is_refused_until_its_hint_is_followed() {
     for settings in [
@@ -113,6 +114,7 @@ fn a_server_that_does_not_let_us_look_counts_as_one_that_forgets() {
 }
 
 /// An administrator's change while we run: new connections see it.
+// claim: P32
 #[test]
 fn a_server_that_begins_to_forget_takes_no_more_writes() {
     let Some(server) = Redis::run() else { return };
@@ -136,7 +138,7 @@ fn a_server_that_begins_to_forget_takes_no_more_writes() {
     assert_eq!(lab.wait(store.get(&key)), Ok(None), "reads go on");
     lab.engine.admin(&["CONFIG", "SET", "appendfsync", "always"]);
     lab.proxy.cut_all();
-    assert_eq!(lab.wait(until_ok(|| write(3))), Cas::Done(Version(1)));
+    assert_eq!(lab.wait(until_ok(|| write(3))), Cas::Done(Version::of(1)));
     assert_eq!(store.class(), Class::Durable);
 }
 
@@ -169,8 +171,8 @@ fn everysec_and_a_kill_lose_acknowledged_writes() {
         lab.engine.kill_during(slow);
         lab.engine.start();
         let found = lab.wait(until_ok(|| store.get(&key))).unwrap();
-        let has_lost = found.version.0 < acknowledged;
-        acknowledged = found.version.0;
+        let has_lost = found.version.number() < acknowledged;
+        acknowledged = found.version.number();
         has_lost
     });
     assert_ne!(store.incarnation().unwrap(), copy, "whoever looks can tell");
@@ -192,7 +194,7 @@ fn snapshots_and_a_kill_lose_acknowledged_writes() {
     lab.engine.start();
     let found = lab.wait(until_ok(|| store.get(&key))).unwrap();
     assert!(
-        found.version.0 < acknowledged,
+        found.version.number() < acknowledged,
         "the server lost nothing: this shows nothing"
     );
     assert_ne!(store.incarnation().unwrap(), copy);
@@ -237,7 +239,7 @@ fn a_promoted_replica_lacks_acknowledged_writes() {
     lab.proxy.redirect(replica.address());
     let found = lab.wait(until_ok(|| store.get(&key))).unwrap();
     assert!(
-        found.version.0 < acknowledged,
+        found.version.number() < acknowledged,
         "{acknowledged} acknowledged, {found:?}: the replica lost nothing, this shows nothing"
     );
     assert_ne!(store.incarnation().unwrap(), copy, "whoever looks can tell");
@@ -265,6 +267,7 @@ fn a_server_without_its_data_stops_a_running_node() {
 }
 
 /// However little of it an operator's mistake took.
+// claim: P33
 #[test]
 fn whatever_is_removed_stops_a_running_node() {
     for mistake in [
@@ -281,7 +284,7 @@ fn whatever_is_removed_stops_a_running_node() {
         let store = begin(&lab, &lab.direct(), &key);
         lab.engine.admin(mistake);
         let error = lab
-            .wait(store.compare_and_set(&key, Some(Version(1)), value(2, 2), Marks::NeverLower))
+            .wait(store.compare_and_set(&key, Some(Version::of(1)), value(2, 2), Marks::NeverLower))
             .unwrap_err();
         assert_eq!(error.outcome, Outcome::NotDone, "{mistake:?}: {error:?}");
         assert!(
@@ -323,14 +326,14 @@ fn a_damaged_register_is_left_as_it_is() {
     }
     let claim = Claim {
         key: key.clone(),
-        expected: Version(1),
+        expected: Version::of(1),
         add: 1,
         token: 5,
     };
     for write in [
         lab.wait(store.claim(&claim)),
-        lab.wait(store.compare_and_set(&key, Some(Version(1)), value(2, 2), Marks::GiveBack)),
-        lab.wait(store.remove(&key, Version(1))),
+        lab.wait(store.compare_and_set(&key, Some(Version::of(1)), value(2, 2), Marks::GiveBack)),
+        lab.wait(store.remove(&key, Version::of(1))),
     ] {
         let error = write.unwrap_err();
         assert_eq!(
@@ -383,7 +386,7 @@ fn prefixes_and_databases_are_kept_apart() {
     for url in [&base, &other, &third] {
         let store = lab.open(url);
         let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-        assert_eq!(written, Ok(Cas::Done(Version(1))), "{url}");
+        assert_eq!(written, Ok(Cas::Done(Version::of(1))), "{url}");
     }
 }
 
@@ -400,7 +403,7 @@ fn a_socket_of_this_machine_will_do() {
     ));
     let held = key("seq/socket");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    assert_eq!(written, Ok(Cas::Done(Version::of(1))));
 }
 
 /// A private authority, trusted by name; the certificate is for the address alone.
@@ -436,7 +439,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
     let store = lab.open(&url("127.0.0.1", &own));
     let held = key("seq/tls");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    assert_eq!(written, Ok(Cas::Done(Version::of(1))));
     for (url, why) in [
         // The authority is unknown, the name is another one, we are nobody.
         (url("127.0.0.1", ""), "certificate"),

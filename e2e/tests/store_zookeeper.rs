@@ -18,6 +18,7 @@ use mintage_testing::no_secret_in;
 
 mintage_e2e::store_suite!(ZooKeeper::run(), ZooKeeper::borrow());
 
+// claim: P29
 #[test]
 #[ignore = "minutes: an ensemble of three"]
 fn an_ensemble_of_three_goes_on_without_any_one_of_them() {
@@ -62,24 +63,25 @@ fn registers_move_to_fresh_nodes_before_versions_end() {
     let mut nodes = Vec::new();
     for round in 0..5 {
         for store in [&one, &one, &one, &one, &other] {
-            let expected = (version > 0).then_some(Version(version));
+            let expected = (version > 0).then_some(Version::of(version));
             let written =
                 lab.wait(store.compare_and_set(&held, expected, value(version, 1), Marks::NeverLower));
-            assert_eq!(written, Ok(Cas::Done(Version(version + 1))), "round {round}");
+            assert_eq!(written, Ok(Cas::Done(Version::of(version + 1))), "round {round}");
             version += 1;
         }
         nodes.push(node());
         // What `other` knew of the node that `one` left behind fits nothing any more.
         let stale =
-            lab.wait(other.compare_and_set(&held, Some(Version(1)), value(1000, 9), Marks::NeverLower));
-        assert!(matches!(stale, Ok(Cas::Lost(Some(found))) if found.version.0 == version));
+            lab.wait(other.compare_and_set(&held, Some(Version::of(1)), value(1000, 9), Marks::NeverLower));
+        assert!(matches!(stale, Ok(Cas::Lost(Some(found))) if found.version.number() == version));
     }
     nodes.dedup();
     assert_eq!(nodes.len(), 5, "it moved in every round");
-    assert_eq!(lab.held(&held).unwrap().version.0, 25);
+    assert_eq!(lab.held(&held).unwrap().version.number(), 25);
 }
 
 /// However little of it an operator's mistake took.
+// claim: P33
 #[test]
 fn whatever_is_removed_stops_a_running_node() {
     for mistake in ["meta", "sentinel"] {
@@ -100,7 +102,7 @@ fn whatever_is_removed_stops_a_running_node() {
                     .await
             }
         });
-        let error = write(Some(Version(1))).unwrap_err();
+        let error = write(Some(Version::of(1))).unwrap_err();
         assert_eq!(
             (error.kind, error.outcome),
             (StoreErrorKind::Stopped, Outcome::NotDone),
@@ -153,7 +155,7 @@ fn a_chroot_is_made_and_kept_apart() {
         let store = lab.open(url);
         let written =
             lab.wait(store.compare_and_set(&key("seq/apart"), None, value(1, 1), Marks::NeverLower));
-        assert_eq!(written, Ok(Cas::Done(Version(1))), "{url}");
+        assert_eq!(written, Ok(Cas::Done(Version::of(1))), "{url}");
     }
     ids.sort_unstable();
     ids.dedup();
@@ -224,7 +226,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
     let store = lab.open_with(&right, &patient()).unwrap();
     let held = key("seq/tls");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    assert_eq!(written, Ok(Cas::Done(Version::of(1))));
     for (url, why) in [
         (
             url(
@@ -283,5 +285,5 @@ fn tls_asks_for_no_certificate_of_ours_where_the_server_does_not() {
     let store = lab.open_with(&url, &patient()).unwrap();
     let held = key("seq/tls");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
-    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    assert_eq!(written, Ok(Cas::Done(Version::of(1))));
 }

@@ -34,6 +34,7 @@ pub fn serve(mint: &Path, folder: &Path) -> Result<Running, String> {
             "127.0.0.1:0",
         ])
         .env("HOME", folder)
+        .env("XDG_DATA_HOME", folder)
         .env_remove("XDG_STATE_HOME")
         .env_remove("STATE_DIRECTORY")
         .current_dir(folder)

@@ -179,6 +179,21 @@ pub const BUGS: &[Bug] = &[
         Finder::Simulator,
         "a process whose register was lost goes on (R4)",
     ),
+    bug(
+        "shown-is-kept",
+        Finder::Focused("not-kept"),
+        "an attempt that a read shows is used, though no standby has it (R6)",
+    ),
+    bug(
+        "read-is-remembered",
+        Finder::Focused("not-kept"),
+        "a promoted standby is refused for what was shown and never acknowledged (R6)",
+    ),
+    bug(
+        "version-of-another-copy",
+        Finder::Focused("not-kept"),
+        "a version that the lost primary has shown guards a write on the promoted standby (R6)",
+    ),
     // Windows.
     bug(
         "successor-at-its-now",

@@ -25,7 +25,7 @@ async fn open(folder: &Path) -> Arc<EmbeddedStore> {
 async fn write(store: &dyn Store, key: &Key, version: u64, by_claim: bool) {
     let body = "{\"start\":1,\"increment\":1}";
     let answer = raise(store, key, version, by_claim, body).await;
-    assert_eq!(answer, Ok(Cas::Done(Version(version + 1))));
+    assert_eq!(answer, Ok(Cas::Done(Version::of(version + 1))));
 }
 
 /// Each caller has its own key and waits for its answer.

@@ -15,6 +15,8 @@ pub enum Advice {
     Words(Cow<'static, str>),
     /// A restore in place, which raises every mark and accepts the copy of the data that answers now.
     AcceptCopy,
+    /// The copy that the other servers use; or accepting this one, by a restore in place that raises nothing.
+    AcceptFallen,
     /// A folder is a copy, or was put back: adopting it, or a restore in place.
     AdoptOrRaise {
         /// The folder's URL.

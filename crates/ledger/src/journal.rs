@@ -176,11 +176,18 @@ impl Entry {
 }
 
 impl Owned {
-    /// The ordinals from, until, that are owned and not handed out, given the token that the sequence's register
-    /// has now: a claim whose outcome was not known has landed if it is its own.
-    pub(crate) fn left(&self, mark: u64, token: u128) -> Vec<(u64, u64)> {
+    /// Whether a claim whose outcome was not known is the one that wrote a record with this token.
+    pub(crate) fn is_pending(&self, token: u128) -> bool {
         let token = format!("{token:032x}");
-        let landed = self.pending.iter().filter(|pending| pending.token == token);
+        self.pending.iter().any(|pending| pending.token == token)
+    }
+
+    /// The ordinals from, until, that are owned and not handed out; `landed` is the token of a claim whose outcome was not
+    /// known, and which is kept.
+    pub(crate) fn left(&self, mark: u64, landed: Option<u128>) -> Vec<(u64, u64)> {
+        let landed = landed.map(|token| format!("{token:032x}"));
+        let is_kept = |pending: &&Pending| Some(&pending.token) == landed.as_ref();
+        let landed = self.pending.iter().filter(is_kept);
         let all = self
             .ranges
             .iter()
@@ -580,7 +587,9 @@ fn unusable() -> StoreError {
 
 /// Somebody else wrote to what only we have open.
 fn vanished(record: &str, found: Option<&Versioned>) -> StoreError {
-    let found = found.map_or("nothing".into(), |found| format!("version {}", found.version.0));
+    let found = found.map_or("nothing".into(), |found| {
+        format!("version {}", found.version.number())
+    });
     StoreError::new(
         StoreErrorKind::Corrupt,
         Outcome::NotDone,

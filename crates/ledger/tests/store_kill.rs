@@ -55,7 +55,7 @@ async fn child() {
 async fn write_on(store: Arc<EmbeddedStore>, n: u64, limit: u64) {
     let key = Key::new(format!("k{n}")).expect("a valid key");
     let Ok(found) = store.get(&key).await else { return };
-    let mut version = found.map_or(0, |found| found.version.0);
+    let mut version = found.map_or(0, |found| found.version.number());
     for _ in 0..limit {
         // Even keys mostly claim; odd keys mostly write, so that both kinds meet in one batch.
         let by_claim = version % 5 != 0 && n & 1 == 0;
@@ -77,6 +77,7 @@ async fn write_on(store: Arc<EmbeddedStore>, n: u64, limit: u64) {
     }
 }
 
+// claim: P2, P26
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_by_kill_9() {
     let rounds: u64 = std::env::var("MINT_KILL_ROUNDS")
@@ -135,9 +136,9 @@ async fn check_kept(store: &EmbeddedStore, acknowledged: &BTreeMap<u64, u64>, wh
         let key = Key::new(format!("k{n}")).expect("a valid key");
         let found = store.get(&key).await.expect("a read");
         invariant!(
-            found
-                .as_ref()
-                .is_some_and(|found| found.version.0 >= *version && found.value.mark == found.version.0),
+            found.as_ref().is_some_and(
+                |found| found.version.number() >= *version && found.value.mark == found.version.number()
+            ),
             "{what}: k{n} fell from {version} to {found:?}"
         );
     }
@@ -145,6 +146,7 @@ async fn check_kept(store: &EmbeddedStore, acknowledged: &BTreeMap<u64, u64>, wh
 
 /// Every kind of call that changes a disk, failing or killing at its n-th use in the store's thread, from the
 /// first start on.
+// claim: P2
 #[tokio::test]
 async fn a_fault_at_any_system_call_loses_nothing() {
     if !Command::new("strace")

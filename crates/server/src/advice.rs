@@ -12,6 +12,8 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
         Advice::Words(words) => words,
         Advice::AcceptCopy => "`mint store restore --store URL --advance N` raises every mark and accepts this copy; synchronous replicas or \
              allow_lossy = true go on by themselves".into(),
+        Advice::AcceptFallen => "lead this server to the primary that the others use; if this is the one, `mint store restore --advance 0 --store URL` \
+             accepts it".into(),
         Advice::AdoptOrRaise { store, adopt_if, advance_if } => format!("`mint store adopt --store {store}` if {adopt_if}; `mint store restore --advance N --store {store}` if {advance_if}, with N above what it can have issued since").into(),
         Advice::AllowLossy { fix } => format!("{fix}; or set store.allow_lossy = true and read in docs/cluster.md what that costs").into(),
         Advice::AllowRights => "check user and password in the URL; the rights an account needs are in docs/stores-sql.md".into(),
@@ -36,7 +38,7 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
         Advice::MoveIntoFresh => "move into a store that mint init has just made".into(),
         Advice::NameStateFolder => "it remembers the store's cluster id; set store.state_folder to a folder that can be written".into(),
         Advice::NameSource { source } => format!("name it in the configuration: [sources.{source}] with its url, on every server that is to take from it").into(),
-        Advice::NameTheFolder => "name the folder that `mint serve` was given, default ./mint-data".into(),
+        Advice::NameTheFolder => "name the folder that `mint serve` was given; `mint config show` names the default".into(),
         Advice::NewerProgram { on_this_machine: true } => "upgrade mint on this machine".into(),
         Advice::NewerProgram { on_this_machine: false } => "start the newer `mint` that made it".into(),
         Advice::PutFilesBack => "put those files back if they still exist; else restore a backup into a new folder: `mint store restore FILE \

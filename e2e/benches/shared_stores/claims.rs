@@ -78,19 +78,19 @@ async fn claims(store: Arc<dyn Store>, number: u64, count: u64) -> Vec<Duration>
     let made = store
         .compare_and_set(&key, None, value(0, 1), Marks::NeverLower)
         .await;
-    assert_eq!(made, Ok(Cas::Done(Version(1))));
+    assert_eq!(made, Ok(Cas::Done(Version::of(1))));
     let mut times = Vec::with_capacity(count as usize);
     for version in 1..=count {
         let claim = Claim {
             key: key.clone(),
-            expected: Version(version),
+            expected: Version::of(version),
             add: 1000,
             token: 7,
         };
         let start = Instant::now();
         let done = store.claim(&claim).await;
         times.push(start.elapsed());
-        assert_eq!(done, Ok(Cas::Done(Version(version + 1))));
+        assert_eq!(done, Ok(Cas::Done(Version::of(version + 1))));
     }
     times
 }

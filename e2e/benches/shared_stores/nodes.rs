@@ -39,7 +39,7 @@ pub(crate) fn rows(engine: &dyn Engine) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let url = engine.url(engine.address());
     run::mint(folder.path(), ["init", "--store", &url]).ok();
-    let alone = rate(folder.path(), "alone", 1, "file:./mint-data");
+    let alone = rate(folder.path(), "alone", 1, "file:./mint");
     let row = |store: &str, nodes: usize, found: &Rate| {
         println!(
             "| {store} | {nodes} | {:.0} | {:.2}x | {:.0} | {:.2}x |",

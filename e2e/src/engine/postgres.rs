@@ -177,6 +177,18 @@ impl Postgres {
         assert_eq!(self.admin("postgres", "SELECT pg_promote(true, 60)").trim(), "t");
     }
 
+    /// Starts it with one more setting, as somebody would who edits its configuration.
+    ///
+    /// # Panics
+    /// When the file cannot be written, or it does not start.
+    pub fn start_with(&mut self, setting: &str) {
+        self.folder.must_be_own();
+        let path = self.data().join("postgresql.auto.conf");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, format!("{before}\n{setting}\n")).expect("its configuration can be written");
+        self.start();
+    }
+
     /// Where its data is.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")

@@ -114,17 +114,19 @@ impl Said {
                 }
                 return Err(format!("{name} is gone: it was at version {version} mark {mark}"));
             };
-            if now.value.mark < *mark || now.version.0 < *version {
+            if now.value.mark < *mark || now.version.number() < *version {
                 return Err(format!(
                     "{name} is at version {} mark {}: version {version} mark {mark} was acknowledged",
-                    now.version.0, now.value.mark
+                    now.version.number(),
+                    now.value.mark
                 ));
             }
             let tried = self.tried.get(name).map(Vec::as_slice).unwrap_or_default();
-            if !tried.contains(&(now.version.0, now.value.mark)) {
+            if !tried.contains(&(now.version.number(), now.value.mark)) {
                 return Err(format!(
                     "{name} is at version {} mark {}, which nobody ever wrote",
-                    now.version.0, now.value.mark
+                    now.version.number(),
+                    now.value.mark
                 ));
             }
         }

@@ -85,13 +85,13 @@ async fn registers(
     let mut dice = Dice::new(seed);
     let mut known: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (key, found) in store.scan(&Key::new("k")?, None, SCAN_LIMIT_MAX).await? {
-        known.insert(key.to_string(), (found.version.0, found.value.mark));
+        known.insert(key.to_string(), (found.version.number(), found.value.mark));
     }
     for _ in 0..steps {
         let name = format!("k{}", dice.below(6));
         let key = Key::new(name.clone())?;
         let (version, mark) = known.get(&name).copied().unwrap_or((0, 0));
-        let expected = (version > 0).then_some(Version(version));
+        let expected = (version > 0).then_some(Version::of(version));
         let add = 1 + dice.below(100);
         let token = u128::from(dice.next()) + 1;
         let claims = version > 0 && dice.chance(500);
@@ -99,7 +99,7 @@ async fn registers(
         let bare = name == "k5";
         if bare && version > 0 && dice.chance(400) {
             say(&format!("remove {name} {version}"));
-            if matches!(store.remove(&key, Version(version)).await, Ok(Cas::Done(_))) {
+            if matches!(store.remove(&key, Version::of(version)).await, Ok(Cas::Done(_))) {
                 known.remove(&name);
                 say(&format!("removed {name}"));
             }
@@ -110,7 +110,7 @@ async fn registers(
         let answer = if claims && !bare {
             let claim = Claim {
                 key,
-                expected: Version(version),
+                expected: Version::of(version),
                 add,
                 token,
             };
@@ -124,8 +124,8 @@ async fn registers(
         };
         match answer {
             Ok(Cas::Done(version)) => {
-                known.insert(name.clone(), (version.0, mark));
-                say(&format!("done {name} {} {mark}", version.0));
+                known.insert(name.clone(), (version.number(), mark));
+                say(&format!("done {name} {} {mark}", version.number()));
             }
             Ok(Cas::Lost(_)) => say(&format!("lost {name}")),
             Err(error) => say(&format!("failed {name} {error}")),

@@ -1,4 +1,4 @@
-//! Blocks of one sequence: claim, give back (rules R1, R3, S3, S4).
+//! Blocks of one sequence: claim, give back (rules R1, R3, R6, S3, S4).
 
 use super::Rule;
 use super::explore::Model;
@@ -11,11 +11,15 @@ const NUMBERS: u8 = 4;
 pub(super) struct Blocks {
     pub(super) without: Option<Rule>,
     pub(super) exclusive: bool,
+    /// The store has a standby, which confirms what is acknowledged.
+    pub(super) standby: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Kind {
     Claim,
+    /// Writes what was found of a claim once more (R6).
+    Confirm,
     GiveBack,
 }
 
@@ -46,17 +50,35 @@ pub(super) struct State {
     instances: u8,
     crashes: u8,
     copies: u8,
+    /// How often the standby may still go away.
+    outages: u8,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    Claim { node: u8, count: u8 },
-    GiveBack { node: u8 },
+    /// The standby goes away, or is back.
+    StandbyTurns,
+    Promote,
+    Claim {
+        node: u8,
+        count: u8,
+    },
+    GiveBack {
+        node: u8,
+    },
     Arrive(Message),
-    TimeOut { node: u8 },
-    Resolve { node: u8 },
-    Issue { node: u8 },
-    Crash { node: u8 },
+    TimeOut {
+        node: u8,
+    },
+    Resolve {
+        node: u8,
+    },
+    Issue {
+        node: u8,
+    },
+    Crash {
+        node: u8,
+    },
     Copy,
 }
 
@@ -95,7 +117,8 @@ impl Model for Blocks {
             issued: Used::nothing(),
             instances: 2,
             crashes: 1,
-            copies: u8::from(!self.exclusive),
+            copies: u8::from(!self.exclusive && !self.standby),
+            outages: u8::from(self.standby),
         }
     }
 
@@ -131,6 +154,11 @@ impl Model for Blocks {
         into.extend(state.network.messages().map(Action::Arrive));
         if state.copies > 0 && state.nodes[0].up {
             into.push(Action::Copy);
+        }
+        if state.network.standby_is_away() {
+            into.extend([Action::StandbyTurns, Action::Promote]);
+        } else if state.outages > 0 {
+            into.push(Action::StandbyTurns);
         }
     }
 
@@ -170,12 +198,21 @@ impl Model for Blocks {
                 let node = &mut next.nodes[node as usize];
                 let attempt = node.waiting.take().expect("somebody waits");
                 node.unknown = Some(attempt);
+                if attempt.kind == Kind::Confirm {
+                    // Its numbers are spent: the code remembers both tokens, which costs fewer of them.
+                    node.unknown = None;
+                }
                 if !self.has(Rule::Unknown) && attempt.kind == Kind::Claim && node.stock.is_none() {
                     node.stock = Some((attempt.first, attempt.mark));
                 }
             }
             Action::Resolve { node } => next.resolve(node, self),
             Action::Issue { node } => return next.issue(node).map(|()| Some(next)),
+            Action::StandbyTurns => {
+                next.outages -= u8::from(!next.network.standby_is_away());
+                next.network.standby_turns();
+            }
+            Action::Promote => next.network.promote(),
             Action::Crash { node } => {
                 next.crashes -= 1;
                 next.instances += 1;
@@ -239,9 +276,9 @@ impl State {
             .try_for_each(|number| self.issued.note("number", number, instance, shared))
     }
 
-    fn resolve(&mut self, node: u8, model: &Blocks) {
+    fn resolve(&mut self, node_at: u8, model: &Blocks) {
         let here = self.network.register;
-        let node = &mut self.nodes[node as usize];
+        let node = &mut self.nodes[node_at as usize];
         let attempt = node
             .unknown
             .take()
@@ -251,10 +288,14 @@ impl State {
             false => here.owner == node.instance,
         };
         node.known = here;
-        if landed && attempt.kind == Kind::Claim && node.stock.is_none() {
-            node.claimed = here.version;
-            node.stock = Some((attempt.first, attempt.mark));
+        if !landed || attempt.kind != Kind::Claim || node.stock.is_some() {
+            return;
         }
+        if model.standby && model.has(Rule::Kept) {
+            return self.send(node_at, attempt.first, here.mark, Kind::Confirm);
+        }
+        node.claimed = here.version;
+        node.stock = Some((attempt.first, attempt.mark));
     }
 
     /// Issues the next number of the stock.

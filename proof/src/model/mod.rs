@@ -23,6 +23,8 @@ pub enum Rule {
     Token,
     /// R3: guards compare the version; else what the record says.
     Version,
+    /// R6: what a read shows is used once another write was acknowledged; else at once.
+    Kept,
     /// W2: a successor starts at the stored end; else at its own now.
     Successor,
     /// W5, S3: a reservation of unknown outcome is not used.
@@ -65,6 +67,8 @@ type Task = (Kind, Option<Rule>, bool);
 enum Kind {
     Windows,
     Blocks,
+    /// Blocks in a store that has a standby.
+    Standby,
     Moves,
 }
 
@@ -74,6 +78,7 @@ const WHOLE: &[Task] = &[
     (Kind::Blocks, None, false),
     (Kind::Windows, None, true),
     (Kind::Blocks, None, true),
+    (Kind::Standby, None, false),
     (Kind::Moves, None, false),
     (Kind::Moves, None, true),
 ];
@@ -92,6 +97,7 @@ const BROKEN: &[Task] = &[
     (Kind::Blocks, Some(Rule::Unknown), false),
     (Kind::Blocks, Some(Rule::GiveBack), false),
     (Kind::Blocks, Some(Rule::Topmost), true),
+    (Kind::Standby, Some(Rule::Kept), false),
     (Kind::Moves, Some(Rule::MoveFencingFirst), false),
     (Kind::Moves, Some(Rule::MoveReturningFirst), false),
     (Kind::Moves, Some(Rule::MoveMarkBehindFence), false),
@@ -138,7 +144,25 @@ fn one((kind, without, exclusive): Task, most: usize) -> Run {
             } else {
                 "blocks"
             },
-            explore::explore(&blocks::Blocks { without, exclusive }, most),
+            explore::explore(
+                &blocks::Blocks {
+                    without,
+                    exclusive,
+                    standby: false,
+                },
+                most,
+            ),
+        ),
+        Kind::Standby => (
+            "blocks, with a standby",
+            explore::explore(
+                &blocks::Blocks {
+                    without,
+                    exclusive,
+                    standby: true,
+                },
+                most,
+            ),
         ),
         Kind::Moves => (
             if exclusive { "moves, beside first" } else { "moves" },

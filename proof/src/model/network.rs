@@ -58,6 +58,8 @@ pub(super) struct Network<Kind> {
     answers: Vec<Answer>,
     /// How many requests may still be delivered twice.
     duplicates: u8,
+    /// What the standby has, while it is away: what is written meanwhile is shown, and not acknowledged.
+    standby: Option<Register>,
 }
 
 impl<Kind: Copy + Ord + Hash> Network<Kind> {
@@ -68,6 +70,27 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
             requests: Vec::new(),
             answers: Vec::new(),
             duplicates: 1,
+            standby: None,
+        }
+    }
+
+    pub(super) fn standby_is_away(&self) -> bool {
+        self.standby.is_some()
+    }
+
+    /// The standby goes away, or is back.
+    pub(super) fn standby_turns(&mut self) {
+        self.standby = match self.standby {
+            None => Some(self.register),
+            Some(_) => None,
+        };
+    }
+
+    /// The primary is lost with all that was on its way to it, and the standby takes its place.
+    pub(super) fn promote(&mut self) {
+        if let Some(kept) = self.standby.take() {
+            self.register = kept;
+            self.requests.clear();
         }
     }
 
@@ -120,6 +143,9 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
                 owner: attempt.owner,
                 token: attempt.token,
             };
+        }
+        if done && self.standby.is_some() {
+            return;
         }
         let Register { version, mark, .. } = self.register;
         let (version, mark) = if done || told { (version, mark) } else { (0, 0) };

@@ -436,11 +436,11 @@ impl Check {
                 mark => Err(format!("{key} was removed with mark {mark}: rule R2")),
             };
         };
-        let version = before.map_or(0, |v| v.version.0);
-        if after.version.0 != version + 1 {
+        let version = before.map_or(0, |v| v.version.number());
+        if after.version.number() != version + 1 {
             return Err(format!(
                 "{key} went from version {version} to {}: rule R3",
-                after.version.0
+                after.version.number()
             ));
         }
         let gives_back = matches!(
@@ -464,7 +464,7 @@ impl Check {
             return Err(format!("{key} was written twice with one token: rule R1"));
         }
         let effect = self.effect(author, key, before, after)?;
-        let writes = self.writes.entry((member, key.clone(), after.version.0));
+        let writes = self.writes.entry((member, key.clone(), after.version.number()));
         writes.or_default().push(Write { author, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
@@ -652,14 +652,14 @@ impl Check {
 
     /// An answer arrives at a process that waits for it.
     pub(crate) fn told(&mut self, process: usize, member: usize, ask: &Ask, told: &Told) {
-        let ours = |found: &Versioned| found.version.0;
+        let ours = |found: &Versioned| found.version.number();
         let process = (process, member);
         match (ask, told) {
             (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
-                self.learned(process, key, version.0, false)
+                self.learned(process, key, version.number(), false)
             }
             (Ask::Claim(claim), Told::Wrote(Cas::Done(version))) => {
-                self.learned(process, &claim.key, version.0, false);
+                self.learned(process, &claim.key, version.number(), false);
             }
             (Ask::Set { key, .. }, Told::Wrote(Cas::Lost(Some(found)))) => {
                 self.learned(process, key, ours(found), true);
@@ -696,6 +696,13 @@ impl Check {
             .collect();
         for effect in ours {
             self.processes[process].learned(effect, late);
+        }
+    }
+
+    /// A write that was shown is kept now: whoever made it may have seen it, and finds it out.
+    pub(crate) fn confirmed(&mut self, process: usize, member: usize, key: &Key, after: Option<&Versioned>) {
+        if let Some(after) = after {
+            self.learned_one((process, member), key, after.version.number(), true);
         }
     }
 

@@ -18,6 +18,7 @@ impl World {
             elsewhere.heal();
         }
         self.down_until_ns.fill(0);
+        self.standby_turns()?;
         if self.servers.len() > 1 && self.dice.chance(500) {
             // All but one of a set work again: that is enough.
             let gone = self.dice.index(self.servers.len());

@@ -59,6 +59,7 @@ faults! {
     SetBackLive "set-back-live" "the store was set back to an earlier state under running processes",
     Lowered "lowered" "a mark of a shared store was lowered by hand, at the same version",
     MemberDown "member-down" "one store of a set was away for a while, or for good",
+    NotKept "not-kept" "a standby was promoted that lacked writes which the primary had shown and not acknowledged",
     Mixed "mixed" "a connection took single numbers and whole runs of one name by turns, whose order was looked at",
     Spiked "spiked" "a wall clock ran hours ahead for a moment and then was right again",
     Clockless "clockless" "a process started on a store that has no clock",
@@ -150,6 +151,7 @@ impl Plan {
             Fault::SetBack,
             Fault::SetBackLive,
             Fault::Lowered,
+            Fault::NotKept,
             Fault::StoreDown,
         ]);
     }

@@ -41,6 +41,10 @@ impl World {
             self.lower_a_mark();
             return Ok(());
         }
+        if fault == Fault::NotKept {
+            self.standby_leaves();
+            return Ok(());
+        }
         let of_set = self.servers.len() > 1;
         if fault == Fault::StoreDown || fault == Fault::MemberDown && of_set {
             let length = self

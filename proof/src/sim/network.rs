@@ -152,6 +152,10 @@ impl World {
                 Reply::Unknown(_) => self.happened(Fault::UnknownDone, from),
                 _ => {}
             }
+            let shown = (&change.key, &change.before, &change.after);
+            if self.is_unconfirmed(from.process, member, &ask, shown) {
+                return Ok(());
+            }
             self.check.changed(
                 from.process,
                 member,

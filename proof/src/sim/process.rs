@@ -22,6 +22,8 @@ pub(crate) enum Input {
     Clock(ClockChange, i128),
     /// Somebody asks for something.
     Ask(u64, Op),
+    /// Another copy of the store answers from now on.
+    FailedOver,
     /// A task is dropped where it waits.
     Cut(u32),
     /// Timers that are due go off.
@@ -119,6 +121,7 @@ impl Process {
                 self.desk.runtime.spawn(task);
                 self.machine.take_in();
             }
+            Input::FailedOver => self.lines.iter().for_each(|line| line.failed_over()),
             Input::Cut(id) => self.machine.cut(id),
             Input::Fire => self.machine.fire(),
         }

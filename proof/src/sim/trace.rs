@@ -14,17 +14,19 @@ pub(super) fn show(ask: &Ask) -> String {
             value,
             marks,
         } => {
-            let at = expected.map_or("absent".into(), |v| format!("version {}", v.0));
+            let at = expected.map_or("absent".into(), |v| format!("version {}", v.number()));
             format!(
                 "set {key} at {at} to mark {} {} ({marks:?})",
                 value.mark, value.body
             )
         }
         Ask::Scan { prefix, .. } => format!("scan {prefix}"),
-        Ask::Remove { key, expected } => format!("remove {key} at version {}", expected.0),
+        Ask::Remove { key, expected } => format!("remove {key} at version {}", expected.number()),
         Ask::Claim(claim) => format!(
             "claim {} of {} at version {}",
-            claim.add, claim.key, claim.expected.0
+            claim.add,
+            claim.key,
+            claim.expected.number()
         ),
         Ask::Wall => "time".into(),
     }
@@ -33,10 +35,10 @@ pub(super) fn show(ask: &Ask) -> String {
 pub(super) fn show_told(told: &Told) -> String {
     match told {
         Told::Read(None) => "absent".into(),
-        Told::Read(Some(found)) => format!("version {} mark {}", found.version.0, found.value.mark),
-        Told::Wrote(Cas::Done(version)) => format!("done, version {}", version.0),
+        Told::Read(Some(found)) => format!("version {} mark {}", found.version.number(), found.value.mark),
+        Told::Wrote(Cas::Done(version)) => format!("done, version {}", version.number()),
         Told::Wrote(Cas::Lost(None)) => "lost, absent".into(),
-        Told::Wrote(Cas::Lost(Some(found))) => format!("lost, version {}", found.version.0),
+        Told::Wrote(Cas::Lost(Some(found))) => format!("lost, version {}", found.version.number()),
         Told::Page(page) => format!("{} registers", page.len()),
         Told::Wall(_) => "the time".into(),
         Told::Failed(error) => format!("{error} ({:?})", error.outcome),
@@ -46,9 +48,9 @@ pub(super) fn show_told(told: &Told) -> String {
 pub(super) fn told_number(told: &Told) -> u64 {
     match told {
         Told::Read(found) | Told::Wrote(Cas::Lost(found)) => {
-            found.as_ref().map_or(1, |f| f.version.0 << 8 | 2)
+            found.as_ref().map_or(1, |f| f.version.number() << 8 | 2)
         }
-        Told::Wrote(Cas::Done(version)) => version.0 << 8 | 3,
+        Told::Wrote(Cas::Done(version)) => version.number() << 8 | 3,
         Told::Page(page) => (page.len() as u64) << 8 | 4,
         Told::Wall(_) => 5,
         Told::Failed(_) => 6,

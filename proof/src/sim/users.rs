@@ -336,6 +336,8 @@ impl World {
             E::Exhausted { .. } | E::RunTooLong { .. } => {
                 matches!(op, Op::Take { sequence, .. } if matches!(SEQUENCES[sequence].name, "tight" | "ring"))
             }
+            // It was shown, and not kept.
+            E::NoPool { .. } if self.tally.faults.of(Fault::NotKept) > 0 => true,
             // A restored store may not know the pool of a window that was lent before.
             E::WindowLost { .. } | E::NoWindow { .. } | E::NoPool { .. } => {
                 matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -91,6 +92,8 @@ pub(crate) struct Line {
     runtime: Arc<dyn Runtime>,
     settings: LineSettings,
     traffic: Mutex<Traffic>,
+    /// How often another copy of the store has answered.
+    failovers: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -115,7 +118,13 @@ impl Line {
             runtime,
             settings,
             traffic: Mutex::new(traffic),
+            failovers: AtomicU64::new(0),
         })
+    }
+
+    /// Another copy of the store answers from now on; the connection was made anew, which no call has noticed.
+    pub(crate) fn failed_over(&self) {
+        self.failovers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The requests made since the last look.
@@ -248,6 +257,10 @@ impl Store for Line {
 
     fn cluster_id(&self) -> u128 {
         self.settings.cluster_id
+    }
+
+    fn incarnation(&self) -> Option<String> {
+        Some(self.failovers.load(Ordering::Relaxed).to_string())
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {

@@ -14,6 +14,7 @@ use super::machine::{ClockChange, NodeClock};
 use super::op::Op;
 use super::process::{Boot, Input, Process, Registers};
 use super::server::{Server, make_set};
+use super::standby::Standby;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::wire::{Ask, LineSettings, Told};
 use crate::dice::Dice;
@@ -84,6 +85,8 @@ pub(super) enum Event {
     Restore {
         registers: usize,
     },
+    /// The standby is back, or promoted.
+    Standby,
     /// The counter elsewhere answers again.
     ElsewhereUp,
     /// A process that was told to close is killed, if it still closes.
@@ -192,6 +195,8 @@ pub(crate) struct World {
     pub(super) backup: Vec<Kept>,
     /// The store as it was at some time.
     pub(super) saved: Option<Registers>,
+    /// The store's standby, while it is away.
+    pub(super) standby: Option<Standby>,
     /// The store was set back, and a restore must skip so many numbers.
     pub(super) owed: Option<u64>,
     pub(super) operator_called: bool,
@@ -257,6 +262,7 @@ impl World {
             ]);
             plan.without(&[Fault::JournalOld, Fault::Spiked]);
         }
+        World::leave_room_for_standby(&mut plan, !exclusive && stores == 1);
         let nodes = if exclusive { 1 } else { 1 + dice.index(3) };
         let exposure = Duration::from_secs(2) + plan.timeout * 2 + Duration::from_secs(1);
         // What is let go is lost: at most max_gap each time.
@@ -308,6 +314,7 @@ impl World {
             cloned: false,
             backup: Vec::new(),
             saved: None,
+            standby: None,
             owed: None,
             operator_called: false,
             spikes: plan.has(Fault::Spiked),
@@ -507,6 +514,7 @@ impl World {
             Event::Nemesis => return self.nemesis(),
             Event::Start { node } => self.start(node),
             Event::Resume { node } => self.resume(node),
+            Event::Standby => return self.standby_turns(),
             Event::Thaw { node } => self.change_clock(node, ClockChange::Thaw),
             Event::Unspike { node, by } => self.change_clock(node, ClockChange::Step(-by)),
             Event::StoreUp => {}

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Key, Marks, Value, Version};
 
 /// How often the register is renewed and the others are looked at.
@@ -22,8 +23,6 @@ const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// How often changes by others are looked for. Whoever makes a change waits for everybody's next look, which must
 /// leave the answer well below a second on a busy machine, too.
 const POLL_EVERY: Duration = Duration::from_millis(125);
-/// Renewals of unknown outcome that are remembered; one that is forgotten costs what is held, nothing more.
-const ATTEMPTS_MAX: usize = 64;
 /// How long a stop waits for the register to be removed.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -34,8 +33,8 @@ pub(crate) type Entered = (Key, Version);
 #[derive(Default)]
 struct Register {
     held: Option<(Key, Version)>,
-    /// Tokens of writes of unknown outcome (protocol R1).
-    attempts: Vec<u128>,
+    /// Of writes of unknown outcome (protocol R1).
+    attempts: Tokens,
     /// When it was last written.
     renewed: Option<Duration>,
     /// The newest change it shows.
@@ -217,31 +216,47 @@ impl Register {
             None => (context.instance_key(), None),
         };
         let shows = context.cluster.seen();
-        let token = fresh_token(&*context.runtime);
+        // One token for as long as the outcome is unknown, however often that is tried: which of the tries has landed
+        // means nothing.
+        let token = self
+            .attempts
+            .own()
+            .unwrap_or_else(|| fresh_token(&*context.runtime));
+        if !self.attempts.has(token) {
+            self.attempts.add(token);
+        }
         let body = body(context, shows, false).await;
         let value = Value { mark: 0, token, body };
-        match context
+        let mut written = context
             .store
             .compare_and_set(&key, version, value, Marks::NeverLower)
-            .await
-            .map(|cas| cas.of_attempt(token))
+            .await;
+        let mut is_ours = false;
+        if let Ok(Cas::Lost(Some(found))) = &written
+            && self.attempts.has(found.value.token)
         {
+            // An earlier write of ours, of unknown outcome, had landed (protocol R6). It shows what was seen then: the next
+            // one follows at once.
+            is_ours = true;
+            let attempts = context.attempts(&key);
+            written = attempts.confirm(found.clone(), &mut self.attempts).await;
+        }
+        match written {
+            Ok(Cas::Done(version)) if is_ours => {
+                self.held = Some((key, version));
+                self.attempts = Tokens::default();
+                true
+            }
             Ok(Cas::Done(version)) => {
                 self.held = Some((key, version));
-                self.attempts.clear();
+                self.attempts = Tokens::default();
                 self.renewed = Some(context.runtime.boottime());
                 self.shows = Some(shows);
                 true
             }
-            // An earlier write of ours, of unknown outcome, had landed.
-            Ok(Cas::Lost(Some(found))) if self.attempts.contains(&found.value.token) => {
-                self.held = Some((key, found.version));
-                self.attempts.clear();
-                true
-            }
             // The store lost it, not we: the key is ours alone, and what hangs off it is held on (class L).
             Ok(Cas::Lost(found)) if version.is_some_and(|version| version.epoch() != context.epoch()) => {
-                self.attempts.clear();
+                self.attempts = Tokens::default();
                 self.held = found.map(|found| (key, found.version));
                 true
             }
@@ -251,8 +266,6 @@ impl Register {
             }
             Err(error) => {
                 tracing::debug!(%error, "could not renew the instance register");
-                self.attempts.truncate(ATTEMPTS_MAX - 1);
-                self.attempts.insert(0, token);
                 self.held = version.map(|version| (key, version));
                 // Tried again with the next poll, not at once.
                 true

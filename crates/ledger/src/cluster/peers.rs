@@ -234,7 +234,7 @@ mod tests {
             token: 1,
             body: serde_json::to_string(&body).unwrap(),
         };
-        let version = Version(version);
+        let version = Version::of(version);
         (key(id), Versioned { value, version })
     }
 
@@ -256,7 +256,7 @@ mod tests {
         peers.observe([register(1, 5, 1, 0)], &key(9), at(3), SECOND);
         assert!(peers.names(at(3)).is_empty());
         assert!(peers.clutter(at(599)).is_empty());
-        assert_eq!(peers.clutter(at(600)), [(key(1), Version(5))]);
+        assert_eq!(peers.clutter(at(600)), [(key(1), Version::of(5))]);
         peers.observe([register(1, 6, 1, 0)], &key(9), at(601), SECOND);
         assert_eq!(peers.names(at(601)), ["node-1"], "it woke up");
         peers.observe([], &key(9), at(602), SECOND);
@@ -274,7 +274,7 @@ mod tests {
         for s in 702..=1297 {
             peers.observe([register(1, 5, 1, 0)], &key(9), at(s), SECOND);
         }
-        assert_eq!(peers.clutter(at(1297)), [(key(1), Version(5))]);
+        assert_eq!(peers.clutter(at(1297)), [(key(1), Version::of(5))]);
     }
 
     #[test]

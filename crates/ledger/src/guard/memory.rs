@@ -1,6 +1,9 @@
 //! The registers with a mark that this process has met, as it last saw them.
+//!
+//! What a read shows need not be kept (protocol R6): a copy of the store that lacks it has lost nothing that was
+//! acknowledged. It counts from the first write of ours on that was begun after the read and acknowledged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::store::{Key, Reserved, Value, Version, Versioned};
@@ -14,6 +17,9 @@ pub(super) struct Met {
     pub(super) version: Version,
     pub(super) mark: u64,
     pub(super) token: u128,
+    /// How far it was known to have come when another copy of the store answered for the first time: up to here both
+    /// copies have the same writes. Version 0: not at all.
+    pub(super) common: Version,
     /// Only where a store may forget it.
     pub(super) body: Option<Arc<str>>,
 }
@@ -24,6 +30,7 @@ impl From<&Reserved> for Met {
             version: mark.version,
             mark: mark.mark,
             token: mark.token,
+            common: Version::of(0),
             body: None,
         }
     }
@@ -37,7 +44,8 @@ impl Met {
             return (self.mark > 0).then(|| {
                 format!(
                     "is gone, it was at version {} with mark {}",
-                    self.version.0, self.mark
+                    self.version.number(),
+                    self.mark
                 )
             });
         };
@@ -45,14 +53,17 @@ impl Met {
         if found.version < self.version || (found.version > self.version && fell) {
             return Some(format!(
                 "is at version {} with mark {}, it was at version {} with mark {}",
-                found.version.0, found.value.mark, self.version.0, self.mark
+                found.version.number(),
+                found.value.mark,
+                self.version.number(),
+                self.mark
             ));
         }
         let same = found.value.mark == self.mark && found.value.token == self.token;
         (found.version == self.version && !same).then(|| {
             format!(
                 "is at version {} with mark {}, it was at the same version with mark {}, written by somebody else",
-                found.version.0, found.value.mark, self.mark
+                found.version.number(), found.value.mark, self.mark
             )
         })
     }
@@ -66,10 +77,25 @@ impl Met {
     }
 }
 
+/// A register that a read has shown.
+#[derive(Debug)]
+struct Shown {
+    key: Key,
+    met: Met,
+    /// How many writes had begun before.
+    begun: u64,
+}
+
 /// What was met.
 #[derive(Debug)]
 pub(super) struct Memory {
     met: HashMap<Key, Met>,
+    /// What reads have shown since, in their order.
+    shown: VecDeque<Shown>,
+    /// How many writes have begun.
+    begun: u64,
+    /// Which copy of the store has shown that.
+    copy: Option<String>,
     last: Option<Key>,
     bodies: bool,
 }
@@ -79,6 +105,9 @@ impl Memory {
     pub(super) fn new(bodies: bool) -> Memory {
         Memory {
             met: HashMap::new(),
+            shown: VecDeque::new(),
+            begun: 0,
+            copy: None,
             last: None,
             bodies,
         }
@@ -88,31 +117,105 @@ impl Memory {
         self.met.get(key).cloned()
     }
 
-    /// Remembers a register that was read or written, unless a newer one is remembered.
-    pub(super) fn note(&mut self, key: &Key, found: &Versioned) {
-        // An instance's register carries no mark and ends with it.
-        let lasts = found.value.mark > 0 || (self.bodies && key.as_str().starts_with("pool/"));
-        if !lasts || self.met.get(key).is_some_and(|met| met.version > found.version) {
+    /// How many writes have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// A write begins: its number.
+    pub(super) fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
+    }
+
+    /// The write of this number was acknowledged by this copy of the store: what it had shown before is kept.
+    pub(super) fn acknowledged(&mut self, write: u64, copy: Option<String>) {
+        self.look_at(copy);
+        while let Some(shown) = self.shown.pop_front_if(|shown| shown.begun < write) {
+            self.keep(shown.key, shown.met);
+        }
+    }
+
+    /// Another copy of the store answers from now on.
+    pub(super) fn copy_changed(&mut self) {
+        for met in self.met.values_mut() {
+            met.common = met.version;
+        }
+    }
+
+    /// What another copy has shown may be lost.
+    fn look_at(&mut self, copy: Option<String>) {
+        if self.copy != copy {
+            self.shown.clear();
+            self.copy = copy;
+        }
+    }
+
+    /// A call failed: the store that answers next may be one that lacks what was shown and not kept.
+    pub(super) fn failed(&mut self) {
+        self.shown.clear();
+    }
+
+    /// Remembers a register that was read, once it is known to be kept.
+    pub(super) fn read(&mut self, key: &Key, found: &Versioned, copy: Option<String>) {
+        if self.bodies {
+            // Where a store may lose what it acknowledged, nothing is known to be kept.
+            return self.note(key, found);
+        }
+        if !self.lasts(key, found) || self.met.get(key).is_some_and(|met| met.version >= found.version) {
             return;
         }
-        if self.met.len() >= KEYS_MAX && !self.met.contains_key(key) {
+        self.look_at(copy);
+        if self.shown.len() >= KEYS_MAX {
+            self.shown.pop_front();
+        }
+        self.shown.push_back(Shown {
+            key: key.clone(),
+            met: self.of(found),
+            begun: self.begun,
+        });
+    }
+
+    /// An instance's register carries no mark and ends with it.
+    fn lasts(&self, key: &Key, found: &Versioned) -> bool {
+        found.value.mark > 0 || (self.bodies && key.as_str().starts_with("pool/"))
+    }
+
+    fn of(&self, found: &Versioned) -> Met {
+        Met {
+            version: found.version,
+            mark: found.value.mark,
+            token: found.value.token,
+            common: Version::of(0),
+            body: self.bodies.then(|| Arc::from(found.value.body.as_str())),
+        }
+    }
+
+    /// Remembers a register that was written, unless a newer one is remembered.
+    pub(super) fn note(&mut self, key: &Key, found: &Versioned) {
+        if self.lasts(key, found) {
+            self.keep(key.clone(), self.of(found));
+        }
+    }
+
+    fn keep(&mut self, key: Key, mut met: Met) {
+        if let Some(known) = self.met.get(&key) {
+            if known.version > met.version {
+                return;
+            }
+            met.common = known.common;
+        }
+        if self.met.len() >= KEYS_MAX && !self.met.contains_key(&key) {
             let Some(any) = self.met.keys().next().cloned() else {
                 return;
             };
             self.met.remove(&any);
         }
-        let body = self.bodies.then(|| Arc::from(found.value.body.as_str()));
-        let met = Met {
-            version: found.version,
-            mark: found.value.mark,
-            token: found.value.token,
-            body,
-        };
         // Windows are renewed every second in any case.
-        if self.last.as_ref() != Some(key) && key.as_str().starts_with("seq/") {
+        if self.last.as_ref() != Some(&key) && key.as_str().starts_with("seq/") {
             self.last = Some(key.clone());
         }
-        self.met.insert(key.clone(), met);
+        self.met.insert(key, met);
     }
 
     /// The sequence that was met last.
@@ -134,6 +237,7 @@ impl Memory {
                 version,
                 mark,
                 token,
+                common: met.common,
                 body: met.body.take(),
             };
         }
@@ -148,6 +252,7 @@ impl Memory {
     /// Takes everything out.
     pub(super) fn drain(&mut self) -> Vec<(Key, Met)> {
         self.last = None;
+        self.shown.clear();
         self.met.drain().collect()
     }
 }
@@ -162,7 +267,7 @@ mod tests {
             token,
             body: "{}".into(),
         };
-        let version = Version(version);
+        let version = Version::of(version);
         Versioned { value, version }
     }
 
@@ -204,9 +309,9 @@ mod tests {
         let mut memory = Memory::new(false);
         memory.note(&key, &register(5, 100, 1));
         memory.note(&key, &register(4, 80, 1));
-        memory.moved(&key, Version(6), 110, 3);
+        memory.moved(&key, Version::of(6), 110, 3);
         assert_eq!(
-            memory.met(&key).map(|met| (met.version.0, met.mark)),
+            memory.met(&key).map(|met| (met.version.number(), met.mark)),
             Some((6, 110))
         );
         let instance = Key::new("instance/1").unwrap();

@@ -52,6 +52,8 @@ pub(crate) struct Guard {
     accepted: Class,
     /// Where names and workers begin that are not there, if a backup was restored.
     restored: Restored,
+    /// The copy of the store that answered last, and how often that was another one than before.
+    copy: Mutex<(Option<String>, u32)>,
     /// When it was last seen that the store is not sealed, in milliseconds of boot time.
     unsealed_at_ms: AtomicU64,
     recovery: Option<Recovery>,
@@ -74,6 +76,7 @@ impl Guard {
             watch: (shared && lossy.is_none()).then(|| Watch::new(inner.seen(), ours)),
             restored,
             unsealed_at_ms: AtomicU64::new(millis(runtime.boottime())),
+            copy: Mutex::new((inner.incarnation(), 0)),
             accepted: inner.class(),
             memory: Mutex::new(Memory::new(lossy.is_some())),
             recovery: lossy.map(Recovery::new),
@@ -138,10 +141,10 @@ impl Guard {
 
     /// Looks at the sequence that was claimed from last, which a store that forgets is likeliest to have forgotten.
     async fn look_at_last(&self) -> Result<(), StoreError> {
-        let epoch = self.enter().await?;
+        let asked = self.enter().await?;
         let last = self.memory().last();
         match last {
-            Some(key) => self.read(epoch, &key).await.map(drop),
+            Some(key) => self.read(asked, &key).await.map(drop),
             None => Ok(()),
         }
     }
@@ -195,8 +198,32 @@ impl Guard {
         first
     }
 
-    /// Before every call: the epoch it belongs to.
-    async fn enter(&self) -> Result<u64, StoreError> {
+    /// How often another copy of the store has answered than before, as this process counts them.
+    fn copy(&self) -> u32 {
+        let now = self.inner.incarnation();
+        let mut copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
+        if copy.0 != now {
+            *copy = (now, copy.1.wrapping_add(1));
+            self.memory().copy_changed();
+        }
+        copy.1
+    }
+
+    /// The version the store knows, of one that the ledger knows; `None`: it may be of another write by now. One that was
+    /// shown before a recovery, or by another copy and not known to be kept when that was lost (protocol R6).
+    fn raw(&self, key: &Key, now: Shown, expected: Option<Version>) -> Option<Option<Version>> {
+        let Some(version) = expected else {
+            return Some(None);
+        };
+        let raw = version.within_epoch();
+        let is_last = version.copy().wrapping_add(1) == now.copy;
+        let is_common = || is_last && self.met(key).is_some_and(|met| met.common >= raw);
+        let holds = version.epoch() == now.epoch && (version.copy() == now.copy || is_common());
+        holds.then_some(Some(raw))
+    }
+
+    /// Before every call: what its answer is shown as.
+    async fn enter(&self) -> Result<Shown, StoreError> {
         if let Some(error) = self.stopped() {
             let is_ours = self
                 .stopped
@@ -216,9 +243,16 @@ impl Guard {
         match &self.recovery {
             Some(recovery) => {
                 recovery.settle(self).await?;
-                Ok(recovery.epoch())
+                Ok(self.now())
             }
-            None => Ok(0),
+            None => Ok(self.now()),
+        }
+    }
+
+    fn now(&self) -> Shown {
+        Shown {
+            epoch: self.epoch(),
+            copy: self.copy(),
         }
     }
 
@@ -236,6 +270,12 @@ impl Guard {
 
     /// After every call: errors that end everything do.
     fn judged<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        if answer.is_err() {
+            self.memory().failed();
+            if let Some(watch) = &self.watch {
+                watch.failed();
+            }
+        }
         answer.map_err(|error| match error.kind {
             StoreErrorKind::Foreign => self.stop(error),
             StoreErrorKind::Stopped => {
@@ -255,7 +295,7 @@ impl Guard {
 
     /// After every call: an answer of another copy than the one that was known, or one that was asked for before
     /// a recovery, says nothing.
-    fn leave(&self, epoch: u64, outcome: Outcome) -> Result<(), StoreError> {
+    fn leave(&self, Shown { epoch, .. }: Shown, outcome: Outcome) -> Result<(), StoreError> {
         match &self.recovery {
             Some(recovery) => recovery.leave(self, epoch, outcome),
             None => Ok(()),
@@ -266,7 +306,7 @@ impl Guard {
     async fn take_in(
         &self,
         key: &Key,
-        epoch: u64,
+        asked: Shown,
         before: Option<Met>,
         mut found: Option<Versioned>,
     ) -> Result<Option<Versioned>, StoreError> {
@@ -280,18 +320,27 @@ impl Guard {
             }
             self.runtime.sleep(CONFIRM_PAUSE).await;
             found = self.judged(self.inner.get(key).await)?;
-            self.leave(epoch, Outcome::NotDone)?;
+            self.leave(asked, Outcome::NotDone)?;
         }
         if let Some(found) = &found {
-            if let Some(watch) = &self.watch
-                && before.is_some_and(|met| met.version < found.version)
-            {
-                // A write of ours of unknown outcome may be what is found.
-                watch.reserved(key, found);
-            }
-            self.memory().note(key, found);
+            self.memory().read(key, found, self.inner.incarnation());
         }
         Ok(found)
+    }
+
+    /// Whether a register is known to have been kept at this version (protocol R6).
+    pub(crate) fn is_kept(&self, key: &Key, version: Version) -> bool {
+        self.met(key)
+            .is_some_and(|met| met.version >= version.within_epoch())
+    }
+
+    /// A write of ours, the one of this number, was acknowledged: what was shown before it is kept (protocol R6).
+    fn acknowledged(&self, write: u64) {
+        let copy = self.inner.incarnation();
+        if let Some(watch) = &self.watch {
+            watch.acknowledged(write, &copy);
+        }
+        self.memory().acknowledged(write, copy);
     }
 
     /// How a register contradicts what was met of it, or itself.
@@ -345,11 +394,11 @@ impl Guard {
 
     /// A register as the ledger sees it. Tokens of other epochs are not recognised: what was written before a
     /// recovery is never adopted after it.
-    fn show(&self, epoch: u64, found: Option<Versioned>) -> Option<Versioned> {
+    fn show(&self, asked: Shown, found: Option<Versioned>) -> Option<Versioned> {
         found.map(|found| Versioned {
-            version: found.version.in_epoch(epoch),
+            version: asked.version(found.version),
             value: Value {
-                token: masked(epoch, found.value.token),
+                token: masked(asked.epoch, found.value.token),
                 ..found.value
             },
         })
@@ -362,11 +411,8 @@ impl Guard {
         new: Value,
         marks: Marks,
     ) -> Result<Cas, StoreError> {
-        let epoch = self.enter().await?;
+        let mut asked = self.enter().await?;
         self.check_class()?;
-        let Some(expected) = raw(epoch, expected) else {
-            return Ok(Cas::Lost(self.read(epoch, key).await?));
-        };
         let before = self.met(key);
         if let Some(watch) = self.watch.as_ref().filter(|_| reserves(key)) {
             watch.trust(self).await?;
@@ -380,34 +426,41 @@ impl Guard {
                     .compare_and_set(key, None, tombstone, Marks::NeverLower)
                     .await;
                 self.judged(made)?;
-                return Ok(Cas::Lost(self.read(epoch, key).await?));
+                return Ok(Cas::Lost(self.read(asked, key).await?));
             }
         }
+        // With no wait between this and the call: another copy may answer from any moment on.
+        asked.copy = self.copy();
+        let Some(expected) = self.raw(key, asked, expected) else {
+            return Ok(Cas::Lost(self.read(asked, key).await?));
+        };
         if let Some(recovery) = &self.recovery {
             recovery.pay(self, key, before.as_ref().map_or(0, |met| met.mark), new.mark)?;
         }
         let new = Value {
-            token: masked(epoch, new.token),
+            token: masked(asked.epoch, new.token),
             ..new
         };
+        let write = self.memory().begin();
         let answer = self.judged(
             self.inner
                 .compare_and_set(key, expected, new.clone(), marks)
                 .await,
         );
-        self.leave(epoch, Outcome::Unknown)?;
+        self.leave(asked, Outcome::Unknown)?;
         match answer {
             Ok(Cas::Done(version)) => {
+                self.acknowledged(write);
                 let written = Versioned { value: new, version };
                 if let Some(watch) = &self.watch {
                     watch.reserved(key, &written);
                 }
                 self.memory().note(key, &written);
-                Ok(Cas::Done(version.in_epoch(epoch)))
+                Ok(Cas::Done(asked.version(version)))
             }
             Ok(Cas::Lost(found)) => {
-                let found = self.take_in(key, epoch, before, found).await?;
-                Ok(Cas::Lost(self.show(epoch, found)))
+                let found = self.take_in(key, asked, before, found).await?;
+                Ok(Cas::Lost(self.show(asked, found)))
             }
             Err(error) => {
                 if let Some(recovery) = self
@@ -423,18 +476,18 @@ impl Guard {
         }
     }
 
-    async fn read(&self, epoch: u64, key: &Key) -> Result<Option<Versioned>, StoreError> {
+    async fn read(&self, asked: Shown, key: &Key) -> Result<Option<Versioned>, StoreError> {
         let before = self.met(key);
         let found = self.judged(self.inner.get(key).await)?;
-        self.leave(epoch, Outcome::NotDone)?;
-        let found = self.take_in(key, epoch, before, found).await?;
-        Ok(self.show(epoch, found))
+        self.leave(asked, Outcome::NotDone)?;
+        let found = self.take_in(key, asked, before, found).await?;
+        Ok(self.show(asked, found))
     }
 
     /// A claim, written with the whole mark, which a raised one refuses, and not as an addition to whatever is
     /// there.
-    async fn claim_slowly(&self, epoch: u64, claim: &Claim) -> Result<Cas, StoreError> {
-        let Some(found) = self.read(epoch, &claim.key).await? else {
+    async fn claim_slowly(&self, asked: Shown, claim: &Claim) -> Result<Cas, StoreError> {
+        let Some(found) = self.read(asked, &claim.key).await? else {
             return Ok(Cas::Lost(None));
         };
         if found.version != claim.expected {
@@ -477,11 +530,18 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The version the store knows, of one that the ledger knows; `None`: it is from before a recovery.
-fn raw(epoch: u64, expected: Option<Version>) -> Option<Option<Version>> {
-    match expected {
-        Some(version) if version.epoch() != epoch => None,
-        expected => Some(expected.map(Version::within_epoch)),
+/// What an answer belongs to, so that no version of before passes for one of after.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// The recovery of a store of class L.
+    epoch: u64,
+    /// The copy of the store.
+    copy: u32,
+}
+
+impl Shown {
+    fn version(self, raw: Version) -> Version {
+        raw.in_epoch(self.epoch).of_copy(self.copy)
     }
 }
 
@@ -508,8 +568,8 @@ impl Store for Guard {
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
-            let epoch = self.enter().await?;
-            self.read(epoch, key).await
+            let asked = self.enter().await?;
+            self.read(asked, key).await
         })
     }
 
@@ -530,20 +590,20 @@ impl Store for Guard {
         limit: u16,
     ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
         Box::pin(async move {
-            let epoch = self.enter().await?;
+            let asked = self.enter().await?;
             // What is met while the page is on its way may be newer than the page.
             let before = self.memory().clone_if_small();
             let page = self.judged(self.inner.scan(prefix, after, limit).await)?;
-            self.leave(epoch, Outcome::NotDone)?;
+            self.leave(asked, Outcome::NotDone)?;
             let mut shown = Vec::with_capacity(page.len());
             for (key, found) in page {
                 let met = before.as_ref().and_then(|before| before.get(&key));
                 let found = if self.contradiction(&key, met, Some(&found)).is_some() {
-                    self.take_in(&key, epoch, met.cloned(), Some(found)).await?
+                    self.take_in(&key, asked, met.cloned(), Some(found)).await?
                 } else {
                     Some(found)
                 };
-                if let Some(found) = self.show(epoch, found) {
+                if let Some(found) = self.show(asked, found) {
                     shown.push((key, found));
                 }
             }
@@ -553,18 +613,18 @@ impl Store for Guard {
 
     fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
         Box::pin(async move {
-            let epoch = self.enter().await?;
-            let Some(Some(expected)) = raw(epoch, Some(expected)) else {
-                return Ok(Cas::Lost(self.read(epoch, key).await?));
-            };
+            let asked = self.enter().await?;
             let before = self.met(key);
+            let Some(Some(expected)) = self.raw(key, asked, Some(expected)) else {
+                return Ok(Cas::Lost(self.read(asked, key).await?));
+            };
             let answer = self.judged(self.inner.remove(key, expected).await);
-            self.leave(epoch, Outcome::Unknown)?;
+            self.leave(asked, Outcome::Unknown)?;
             match answer? {
-                Cas::Done(version) => Ok(Cas::Done(version.in_epoch(epoch))),
+                Cas::Done(version) => Ok(Cas::Done(asked.version(version))),
                 Cas::Lost(found) => {
-                    let found = self.take_in(key, epoch, before, found).await?;
-                    Ok(Cas::Lost(self.show(epoch, found)))
+                    let found = self.take_in(key, asked, before, found).await?;
+                    Ok(Cas::Lost(self.show(asked, found)))
                 }
             }
         })
@@ -572,14 +632,17 @@ impl Store for Guard {
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(async move {
-            let epoch = self.enter().await?;
+            let asked = self.enter().await?;
             if self.recovery.is_some() || self.watch.is_some() {
-                return self.claim_slowly(epoch, claim).await;
+                return self.claim_slowly(asked, claim).await;
             }
             self.check_class()?;
             let before = self.met(&claim.key);
+            let write = self.memory().begin();
             match self.judged(self.inner.claim(claim).await)? {
                 Cas::Done(version) => {
+                    self.acknowledged(write);
+                    let before = self.met(&claim.key);
                     // What is not known to have stood at the version before says nothing about this one.
                     if let Some(met) = before.filter(|met| met.version == claim.expected) {
                         let mark = met.mark.saturating_add(claim.add);
@@ -587,7 +650,7 @@ impl Store for Guard {
                     }
                     Ok(Cas::Done(version))
                 }
-                Cas::Lost(found) => Ok(Cas::Lost(self.take_in(&claim.key, epoch, before, found).await?)),
+                Cas::Lost(found) => Ok(Cas::Lost(self.take_in(&claim.key, asked, before, found).await?)),
             }
         })
     }

@@ -164,6 +164,16 @@ impl Known {
     }
 }
 
+/// How far the store has come, by a look at it.
+#[derive(Debug)]
+struct Shown {
+    progress: Progress,
+    /// How many writes had begun before.
+    begun: u64,
+    /// Which copy of the store has shown it.
+    copy: Option<String>,
+}
+
 /// What this process knows of the store's progress.
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -181,8 +191,10 @@ pub(super) struct Watch {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The highest that was met.
+    /// The highest that was met and is kept.
     known: Progress,
+    /// What the last look has shown beyond, until that is known to be kept (protocol R6).
+    shown: Option<Shown>,
     /// What this machine noted when it stopped before.
     stopped: Option<(u64, String)>,
     /// What the first look met, and when.
@@ -235,8 +247,8 @@ impl Watch {
         let now = found.as_ref().map_or(Progress::default(), |found| found.progress);
         if now.restores > known.progress.restores {
             known.marks.clear();
+            known.progress = now;
         }
-        known.progress = now;
         guard.memory().remember(&known.marks);
         // A store that was never served has nothing to lose.
         let alone = found.is_none() || !self.others(guard).await?;
@@ -262,7 +274,16 @@ impl Watch {
             let found = guard.judged(guard.inner.get(&key()).await)?;
             let found = found.as_ref().map(Found::read);
             let (why, is_sure) = match self.contradiction(found.as_ref()) {
-                None => return Ok(found),
+                None => {
+                    if let Some(found) = &found {
+                        self.saw(Shown {
+                            progress: found.progress,
+                            begun: guard.memory().begun(),
+                            copy: guard.inner.incarnation(),
+                        });
+                    }
+                    return Ok(found);
+                }
                 Some(why) => why,
             };
             // A read that was overtaken on its way says the same once.
@@ -278,9 +299,6 @@ impl Watch {
     fn contradiction(&self, found: Option<&Found>) -> Option<(String, bool)> {
         let now = found.map_or(Progress::default(), |found| found.progress);
         let mut state = self.state();
-        if now.restores > state.known.restores {
-            state.known = now;
-        }
         if let Some(why) = found.and_then(|found| found.set_back.as_ref()) {
             return Some((format!("another server has found that {why}"), true));
         }
@@ -308,8 +326,27 @@ impl Watch {
                 false,
             ));
         }
-        state.known = now;
         None
+    }
+
+    /// What a look at the store has shown. That alone: what one before it has shown may have been lost since.
+    fn saw(&self, shown: Shown) {
+        let mut state = self.state();
+        state.shown = (shown.progress > state.known).then_some(shown);
+    }
+
+    /// A write of ours, of this number, was acknowledged by this copy: what that had shown before is kept.
+    pub(super) fn acknowledged(&self, write: u64, copy: &Option<String>) {
+        let mut state = self.state();
+        let kept = state.shown.take_if(|shown| shown.begun < write);
+        if let Some(kept) = kept.filter(|kept| kept.copy == *copy) {
+            state.known = state.known.max(kept.progress);
+        }
+    }
+
+    /// A call failed: the store that answers next may lack what was shown and not kept.
+    pub(super) fn failed(&self) {
+        self.state().shown = None;
     }
 
     /// Before the first write that reserves: waits until those who live have had their say.
@@ -358,22 +395,25 @@ impl Watch {
             };
             let version = found.map(|found| found.version);
             let new = value(raised, None, &*guard.runtime);
+            let write = guard.memory().begin();
             let written = guard
                 .inner
                 .compare_and_set(&key(), version, new, Marks::NeverLower)
                 .await;
             // Lost: somebody else has raised it, which the next look shows.
             if let Cas::Done(_) = guard.judged(written)? {
+                guard.acknowledged(write);
                 now = raised;
+                self.state().known = raised;
             }
         }
-        {
+        let known = {
             let mut state = self.state();
             state.last = Some(now);
-            state.known = state.known.max(now);
-        }
+            state.known
+        };
         if let Some(seen) = &self.seen {
-            seen.advance(now);
+            seen.advance(known);
         }
         Ok(())
     }

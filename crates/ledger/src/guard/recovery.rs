@@ -66,15 +66,15 @@ const VERSION_BITS: u32 = 40;
 impl Version {
     /// The recovery that the version belongs to; 0 where none ever happened.
     pub(crate) fn epoch(self) -> u64 {
-        self.0 >> VERSION_BITS
+        self.number() >> VERSION_BITS
     }
 
     pub(super) fn within_epoch(self) -> Version {
-        Version(self.0 & ((1 << VERSION_BITS) - 1))
+        Version::of(self.number() & ((1 << VERSION_BITS) - 1))
     }
 
     pub(super) fn in_epoch(self, epoch: u64) -> Version {
-        Version(self.0 | epoch << VERSION_BITS)
+        Version::of(self.number() | epoch << VERSION_BITS)
     }
 }
 

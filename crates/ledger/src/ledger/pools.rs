@@ -8,6 +8,7 @@ use crate::error::LedgerError;
 use crate::name::Name;
 use crate::pool::{AvoidChange, Avoided, Pool, PoolInfo, PoolKind, PoolSpec, WorkerChoice};
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, SCAN_LIMIT_MAX, Value, Versioned};
 
 /// The pool that a fresh ledger has.
@@ -173,6 +174,13 @@ impl Ledger {
     }
 
     async fn make_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        if let Err(error) = name.check_new() {
+            let there = self.pool_record(name).await?;
+            let Some((_, there, false)) = there else {
+                return Err(error.into());
+            };
+            return Ok(self.keep_pool(name, there));
+        }
         let value = spec.write(fresh_token(&*self.context.runtime));
         let key = PoolSpec::key(name);
         let store = &self.context.store;
@@ -242,12 +250,13 @@ impl Ledger {
 
     /// Writes a pool's record anew, unless somebody else was quicker.
     async fn write_pool(&self, name: &Name, found: &Versioned, value: Value) -> Result<(), LedgerError> {
-        let (key, token) = (PoolSpec::key(name), value.token);
-        let store = &self.context.store;
-        let answer = store
-            .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
-            .await;
-        match answer?.of_attempt(token) {
+        let mut tokens = Tokens::new(value.token);
+        let (key, expected) = (PoolSpec::key(name), Some(found.version));
+        let register = self.context.attempts(&key);
+        match register
+            .write(expected, value, Marks::NeverLower, &mut tokens)
+            .await?
+        {
             Cas::Done(_) => Ok(()),
             Cas::Lost(_) => Err(LedgerError::unavailable(format!(
                 "somebody else changed pool {name} at the same moment"

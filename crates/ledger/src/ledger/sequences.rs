@@ -12,7 +12,8 @@ use crate::name::Name;
 use crate::sequence::{
     Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
 };
-use crate::store::{Key, Versioned};
+use crate::store::kept::Tokens;
+use crate::store::{Cas, Key, Version, Versioned};
 
 /// How many names are loaded at the same time at most.
 pub(super) const LOADS_AT_ONCE: usize = 256;
@@ -74,6 +75,12 @@ impl Ledger {
     /// # Errors
     /// The store refuses, or the name is unknown and `auto_create` is off.
     pub async fn sequence_or_create(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+        if let Err(error) = name.check_new() {
+            return match self.existing(name).await {
+                Err(LedgerError::NotFound { .. }) => Err(error.into()),
+                found => found,
+            };
+        }
         let sequence = self.load(name).await?;
         if !sequence.exists() && !self.context.settings.auto_create {
             return Err(LedgerError::NoAutoCreate { name: name.clone() });
@@ -161,13 +168,23 @@ impl Ledger {
     }
 
     /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
-    async fn keep(&self, name: &Name, state: State, token: u128) -> Arc<Sequence> {
+    async fn keep(&self, name: &Name, mut state: State, token: u128) -> Arc<Sequence> {
         let (entry, owned) = match &self.context.journal {
             Some(journal) => journal.read(name).await,
             None => Default::default(),
         };
         let of_now = owned.filter(|owned| owned.generation == state.generation && !state.dropped);
-        let owned = of_now.map_or(Vec::new(), |owned| owned.left(entry.mark(), token));
+        let owned = match of_now {
+            Some(owned) => {
+                let landed = match owned.is_pending(token) {
+                    true => self.confirm(name, token).await,
+                    false => None,
+                };
+                state.version = landed.or(state.version);
+                owned.left(entry.mark(), landed.map(|_| token))
+            }
+            None => Vec::new(),
+        };
         let owned = owned
             .into_iter()
             .filter_map(|(from, until)| state.range(from, until))
@@ -190,6 +207,19 @@ impl Ledger {
         };
         self.make_room().await;
         sequence
+    }
+
+    /// A claim that the journal knows as sent and the record shows is kept once it was written again (protocol R6): the
+    /// record's version then. `None`: it is a gap.
+    async fn confirm(&self, name: &Name, token: u128) -> Option<Version> {
+        let key = sequence_key(name);
+        let found = self.context.store.get(&key).await.ok().flatten();
+        let found = found.filter(|found| found.value.token == token)?;
+        let attempts = self.context.attempts(&key);
+        match attempts.confirm(found, &mut Tokens::new(token)).await {
+            Ok(Cas::Done(version)) => Some(version),
+            Ok(Cas::Lost(_)) | Err(_) => None,
+        }
     }
 
     /// Makes a sequence. The same definition again is no error.

@@ -515,6 +515,7 @@ fn every_journey_comes_to_its_end() {
     }
 }
 
+// claim: P57
 #[test]
 fn a_run_that_is_stopped_anywhere_is_ended_by_the_same_command() {
     at_every_await(|before, goal, stop| {
@@ -615,6 +616,7 @@ fn a_ceiling_is_chosen_again_before_its_fence_stands() {
 
 /// Our store is lost after the cut, and a copy of before put in its place: the fence of this very move shows it. What was
 /// given out since is said by whoever goes on, and the source does not come to it either.
+// claim: P60
 #[test]
 fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
     let world = world_at(&[Goal::Beside]);
@@ -644,6 +646,7 @@ fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
 }
 
 /// An import that stands still anywhere while others go on, and then ends as it can, changes nothing that it should not.
+// claim: P57
 #[test]
 fn an_import_that_stood_still_ends_without_harm() {
     let others: &[&[Goal]] = &[

@@ -7,6 +7,7 @@ use crate::ledger::Ledger;
 use crate::name::Name;
 use crate::runtime::fresh_token;
 use crate::sequence::{Origin, Pass, Passage, PassageIs, State};
+use crate::store::kept::Tokens;
 use crate::store::{BODY_MAX_BYTES, Cas, Key, Marks, Outcome, SCAN_LIMIT_MAX, Value, Versioned};
 
 /// How often the register is written again after an answer that did not come.
@@ -117,13 +118,12 @@ impl Ledger {
             body,
         };
         let (key, before) = (move_key(name), found.map(|(found, _)| found.version));
+        let register = self.context.attempts(&key);
+        let mut tokens = Tokens::new(value.token);
         for _ in 0..TRIES {
             // The same token each time: what landed unheard is found again.
-            let store = &self.context.store;
-            let written = store
-                .compare_and_set(&key, before, value.clone(), Marks::NeverLower)
-                .await;
-            match written.map(|cas| cas.of_attempt(value.token)) {
+            let written = register.write(before, value.clone(), Marks::NeverLower, &mut tokens);
+            match written.await {
                 Ok(Cas::Done(_)) => return Ok(wanted),
                 Ok(Cas::Lost(Some(found))) => {
                     let now = understood(name, &found)?;

@@ -164,7 +164,7 @@ impl Plan {
 
     fn judge_name(&mut self, is_given: bool) {
         let key = &self.counter.key;
-        match Name::new(&self.name) {
+        match Name::new(&self.name).and_then(|name| name.check_new()) {
             Err(why) => self.refusals.push(format!(
                 "{:?} is no name here: {why}; choose one with --name '{key}=NAME'",
                 self.name

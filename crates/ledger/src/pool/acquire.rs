@@ -12,6 +12,7 @@ use super::ranges::WorkerRanges;
 use super::window::{self, Survey, WindowBody};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, Versioned};
 
 /// How often a worker is chosen anew that is avoided by the time it is taken.
@@ -30,7 +31,7 @@ pub(crate) struct Unknown {
     /// more (protocol R1, R4).
     owner: String,
     worker: u64,
-    token: u128,
+    tokens: Tokens,
     from: u64,
 }
 
@@ -212,7 +213,7 @@ impl Search<'_> {
     /// What an attempt of unknown outcome came to.
     async fn own_attempt(&mut self) -> Result<Option<Lease>, LedgerError> {
         let (pool, owner) = (self.pool, self.owner);
-        let Some(attempt) = self.unknown.take() else {
+        let Some(mut attempt) = self.unknown.take() else {
             return Ok(None);
         };
         match pool.record(attempt.worker).await {
@@ -220,10 +221,23 @@ impl Search<'_> {
             // that was asked for by a clock which has gone back since: it would serve nobody before its time.
             Ok(Some(found))
                 if attempt.from <= self.now.saturating_add(pool.lengths.max_ahead)
-                    && found.value.token == attempt.token
+                    && attempt.tokens.has(found.value.token)
                     && owner.id == attempt.owner =>
             {
-                Ok(Some(Lease::new(attempt.worker, attempt.from, &found)))
+                match pool
+                    .confirm(attempt.worker, found.clone(), &mut attempt.tokens)
+                    .await
+                {
+                    Ok(Cas::Done(version)) => {
+                        let kept = Versioned { version, ..found };
+                        Ok(Some(Lease::new(attempt.worker, attempt.from, &kept)))
+                    }
+                    Ok(Cas::Lost(_)) => Ok(None),
+                    Err(error) => {
+                        *self.unknown = Some(attempt);
+                        Err(error.into())
+                    }
+                }
             }
             Ok(_) => Ok(None),
             // The one of several stores that has this worker is away: whether it landed or not, it is spent.
@@ -347,8 +361,9 @@ impl Search<'_> {
             pool.saw(worker, &body, found.value.mark);
         }
         let expected = found.map(|found| found.version);
+        let mut tokens = Tokens::new(token);
         match pool
-            .write(worker, expected, value.clone(), Marks::NeverLower)
+            .write_as(&mut tokens, worker, expected, value.clone(), Marks::NeverLower)
             .await
         {
             Ok(Cas::Done(version)) => Ok(Some(Lease::new(worker, from, &Versioned { value, version }))),
@@ -358,7 +373,7 @@ impl Search<'_> {
                     *self.unknown = Some(Unknown {
                         owner: owner.id.clone(),
                         worker,
-                        token,
+                        tokens,
                         from,
                     });
                 }

@@ -250,7 +250,7 @@ impl Pool {
                     false => WindowIs::Passed,
                 },
                 window,
-                version: Some(found.version.0),
+                version: Some(found.version.number()),
             });
         }
         Ok(mapped)

@@ -9,6 +9,7 @@ use super::Pool;
 use super::window::{self, WindowBody};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 
 /// How far apart two validated clocks may be (protocol W6), twice.
@@ -25,7 +26,7 @@ pub(crate) struct Lease {
     /// The acknowledged end.
     pub until: u64,
     /// Renewals of unknown outcome from this version: their tokens and ends.
-    attempts: Vec<(u128, u64)>,
+    attempts: Vec<(Tokens, u64)>,
 }
 
 /// What a renewal came to.
@@ -160,6 +161,17 @@ impl Pool {
         Ok((found, body))
     }
 
+    /// What was found of a window that we asked for is ours once it was written again (protocol R6).
+    pub(super) async fn confirm(
+        &self,
+        worker: u64,
+        found: Versioned,
+        tokens: &mut Tokens,
+    ) -> Result<Cas, StoreError> {
+        let key = window::key(&self.name, worker);
+        self.context.attempts(&key).confirm(found, tokens).await
+    }
+
     /// A counted conditional write of a window's record.
     pub(super) async fn write(
         &self,
@@ -168,12 +180,23 @@ impl Pool {
         value: Value,
         marks: Marks,
     ) -> Result<Cas, StoreError> {
+        let mut tokens = Tokens::new(value.token);
+        self.write_as(&mut tokens, worker, expected, value, marks).await
+    }
+
+    /// The same, whose tokens the caller keeps to find it later.
+    pub(super) async fn write_as(
+        &self,
+        tokens: &mut Tokens,
+        worker: u64,
+        expected: Option<Version>,
+        value: Value,
+        marks: Marks,
+    ) -> Result<Cas, StoreError> {
         let context = &self.context;
         let begun = context.runtime.boottime();
         let key = window::key(&self.name, worker);
-        let token = value.token;
-        let answer = context.store.compare_and_set(&key, expected, value, marks).await;
-        let answer = answer.map(|cas| cas.of_attempt(token));
+        let answer = context.attempts(&key).write(expected, value, marks, tokens).await;
         match &answer {
             Ok(_) => context
                 .counters
@@ -221,9 +244,9 @@ impl Pool {
         let until = self.end_at(now, owner.age).max(lease.until);
         let token = fresh_token(&*self.context.runtime);
         let value = self.body(owner, lease.from).value(until, token);
-        let worker = lease.worker;
+        let (worker, mut tokens) = (lease.worker, Tokens::new(token));
         match self
-            .write(worker, Some(lease.version), value, Marks::NeverLower)
+            .write_as(&mut tokens, worker, Some(lease.version), value, Marks::NeverLower)
             .await
         {
             Ok(Cas::Done(version)) => {
@@ -233,7 +256,7 @@ impl Pool {
             Ok(Cas::Lost(found)) if self.may_reassert(lease, found.as_ref(), now) => {
                 self.reassert(owner, lease, found, until).await
             }
-            Ok(Cas::Lost(Some(found))) => self.if_landed(lease, &found),
+            Ok(Cas::Lost(Some(found))) => self.if_landed(lease, found).await,
             Ok(Cas::Lost(None)) => {
                 tracing::error!(pool = %self.name, worker, "the window's record vanished");
                 Renewal::Lost
@@ -242,7 +265,7 @@ impl Pool {
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
-                    lease.attempts.insert(0, (token, until));
+                    lease.attempts.insert(0, (tokens, until));
                 }
                 Renewal::Kept(LedgerError::from(error))
             }
@@ -250,19 +273,29 @@ impl Pool {
     }
 
     /// What a window's record says that another write came before ours.
-    fn if_landed(&self, lease: &mut Lease, found: &Versioned) -> Renewal {
-        let mut attempts = lease.attempts.iter();
-        let landed = attempts.find(|(token, _)| *token == found.value.token);
-        match landed.copied() {
+    async fn if_landed(&self, lease: &mut Lease, found: Versioned) -> Renewal {
+        let worker = lease.worker;
+        let mut attempts = lease.attempts.iter_mut();
+        let landed = attempts.find(|(tokens, _)| tokens.has(found.value.token));
+        let kept = match landed {
             // An earlier renewal of ours had landed after all.
-            Some((_, until)) => {
-                lease.extended(found.version, until);
+            Some((tokens, until)) => {
+                let until = *until;
+                let confirmed = self.confirm(worker, found, tokens).await;
+                confirmed.map(|cas| (cas, until))
+            }
+            None => Ok((Cas::Lost(None), 0)),
+        };
+        match kept {
+            Ok((Cas::Done(version), until)) => {
+                lease.extended(version, until);
                 Renewal::Extended
             }
-            None => {
-                tracing::warn!(pool = %self.name, worker = lease.worker, "window lost to another holder");
+            Ok((Cas::Lost(_), _)) => {
+                tracing::warn!(pool = %self.name, worker, "window lost to another holder");
                 Renewal::Lost
             }
+            Err(error) => Renewal::Kept(LedgerError::from(error)),
         }
     }
 

@@ -8,8 +8,8 @@ use mintage::Timestamp;
 use super::Pool;
 use super::lease::{Lease, Owner, Renewal};
 use crate::error::LedgerError;
+use crate::name::check_new;
 use crate::runtime::fresh_token;
-use crate::store::Version;
 
 /// A window lent to a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,8 +34,9 @@ impl Pool {
     /// Lends a window of a free worker to the program called `name`.
     ///
     /// # Errors
-    /// No worker is free, or the store refuses.
+    /// The name has characters that nobody sees, no worker is free, or the store refuses.
     pub async fn lend(&self, name: &str) -> Result<LentWindow, LedgerError> {
+        check_new(name)?;
         let id = format!("{:032x}", fresh_token(&*self.context.runtime));
         let owner = Owner {
             id,
@@ -62,7 +63,7 @@ impl Pool {
             name: self.name.clone(),
             worker,
         };
-        if body.owner != owner || found.version != Version(version) || body.retired {
+        if body.owner != owner || found.version.number() != version || body.retired {
             return Err(lost());
         }
         let lived = self.now_tick()?.saturating_sub(body.from);
@@ -89,7 +90,7 @@ impl Pool {
     /// [`LedgerError::WindowLost`] when it is not the borrower's any more.
     pub async fn end_lent(&self, worker: u64, owner: &str, version: u64) -> Result<(), LedgerError> {
         let (found, body) = self.window_record(worker).await?;
-        if body.owner != owner || found.version != Version(version) {
+        if body.owner != owner || found.version.number() != version {
             return Err(LedgerError::WindowLost {
                 name: self.name.clone(),
                 worker,
@@ -102,7 +103,7 @@ impl Pool {
         LentWindow {
             worker: lease.worker,
             owner,
-            version: lease.version.0,
+            version: lease.version.number(),
             from_tick: lease.from,
             until_tick: lease.until,
             from: self.ticks.time_of(lease.from),

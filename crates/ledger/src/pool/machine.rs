@@ -26,8 +26,9 @@ use super::lease::Owner;
 use super::ranges::WorkerRanges;
 use super::window::{MachineLease, WindowBody};
 use crate::error::LedgerError;
-use crate::name::Name;
+use crate::name::{Name, check_new};
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Key, Marks, StoreError, StoreErrorKind, Value, Version, Versioned};
 
 /// An instance that asks for a number, or has one.
@@ -172,6 +173,10 @@ impl Pool {
         let _alone = self.numbering.lock().await;
         for _ in 0..RACES_MAX {
             let found = asked.find().await?;
+            if found.is_none() {
+                check_new(machine.instance)
+                    .map_err(|why| MachineError::Name(machine.instance.into(), why.to_string()))?;
+            }
             if let Some(found) = &found
                 && let Some((record, body)) = found.own()
                 && asked.fits(found.place.worker, below, record, body)?
@@ -467,11 +472,12 @@ impl Asked<'_> {
         let token = fresh_token(&*context.runtime);
         let body = serde_json::to_string(place).expect("plain fields always serialise");
         let value = Value { mark: 0, token, body };
-        let answer = context
-            .store
-            .compare_and_set(&self.key, expected, value, Marks::NeverLower)
+        let register = context.attempts(&self.key);
+        let mut tokens = Tokens::new(token);
+        let answer = register
+            .write(expected, value, Marks::NeverLower, &mut tokens)
             .await?;
-        Ok(matches!(answer.of_attempt(token), Cas::Done(_)))
+        Ok(matches!(answer, Cas::Done(_)))
     }
 
     /// Takes a worker whose window has passed, or that has none; `None`: somebody else was quicker.

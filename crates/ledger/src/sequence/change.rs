@@ -7,6 +7,7 @@ use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome};
 
 impl SequenceTask<'_> {
@@ -59,28 +60,32 @@ impl SequenceTask<'_> {
         let context = &self.sequence.context;
         for _ in 0..CLAIM_TRIES {
             ranges.extend(self.refresh().await?);
-            let Some(next) = self.changed(change, self.issued(ranges))? else {
+            let changed = self.changed(change, self.issued(ranges))?;
+            if changed.is_none() && self.is_kept() {
                 return Ok(false);
-            };
+            }
+            // That it is so already was shown by a read: it is answered once a write says that it is kept (protocol R6).
+            let is_changed = changed.is_some();
+            let next = changed.unwrap_or_else(|| self.known.state.clone());
             let expected = self.known.state.version;
             let token = fresh_token(&*context.runtime);
-            let value = next.write(token);
-            let written = context
-                .store
-                .compare_and_set(&self.sequence.key, expected, value, Marks::NeverLower)
-                .await;
-            match written.map(|cas| cas.of_attempt(token)) {
+            let (value, mut tokens) = (next.write(token), Tokens::new(token));
+            let register = context.attempts(&self.sequence.key);
+            match register
+                .write(expected, value, Marks::NeverLower, &mut tokens)
+                .await
+            {
                 Ok(Cas::Done(version)) => {
                     self.forget_attempts();
                     self.stored(State {
                         version: Some(version),
                         ..next
                     });
-                    return Ok(true);
+                    return Ok(is_changed);
                 }
                 Ok(Cas::Lost(found)) => {
                     let generation = self.known.state.generation;
-                    let landed = self.reconcile(found)?;
+                    let landed = self.reconcile(found).await?;
                     if self.known.state.generation != generation {
                         self.lose(std::mem::take(ranges));
                     }
@@ -98,6 +103,13 @@ impl SequenceTask<'_> {
             }
         }
         Err(self.too_many_writers())
+    }
+
+    /// Whether the record as it is known is kept.
+    fn is_kept(&self) -> bool {
+        let guard = self.sequence.context.guard.as_ref();
+        let version = self.known.state.version;
+        guard.is_none_or(|guard| version.is_some_and(|version| guard.is_kept(&self.sequence.key, version)))
     }
 
     /// What the record becomes; `None`: it is so already.

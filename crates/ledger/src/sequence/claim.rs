@@ -13,6 +13,7 @@ use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::journal::Pending;
 use crate::runtime::fresh_token;
+use crate::store::kept::Tokens;
 use crate::store::{Cas, Claim, Marks, Outcome, StoreError, Versioned};
 
 /// What a claim came to.
@@ -89,7 +90,7 @@ impl SequenceTask<'_> {
         })
     }
 
-    fn back_off(&mut self) {
+    pub(super) fn back_off(&mut self) {
         let context = &self.sequence.context;
         self.known.not_before = context.runtime.boottime() + self.known.backoff;
         self.known.backoff = (self.known.backoff * 2).min(BACKOFF_MAX);
@@ -158,9 +159,8 @@ impl SequenceTask<'_> {
         }
         let sent = context.runtime.boottime();
         self.remember(Attempt {
-            token,
+            tokens: Tokens::new(token),
             sent,
-            next: next.clone(),
             range,
         });
         if use_of == Use::Owned
@@ -171,9 +171,10 @@ impl SequenceTask<'_> {
         }
         self.known.stale = true;
         let answer = self.write(&next, token, passed + range.run.count).await;
-        let answer = answer.map(|cas| cas.of_attempt(token));
         let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
-        if !unknown {
+        // Delivered twice, it is told of its own success as of a race that it lost.
+        let shown = matches!(&answer, Ok(Cas::Lost(Some(found))) if found.value.token == token);
+        if !unknown && !shown {
             self.known.attempts.pop();
             self.known.stale = false;
         }
@@ -195,7 +196,7 @@ impl SequenceTask<'_> {
                 Ok(Some(Claimed { range, landed: false }))
             }
             Ok(Cas::Lost(found)) => {
-                let landed = self.reconcile(found)?;
+                let landed = self.reconcile(found).await?;
                 Ok(landed.map(|range| Claimed { range, landed: true }))
             }
             Err(error) => {
@@ -333,9 +334,10 @@ impl SequenceTask<'_> {
     /// The claims whose outcome is not known, for the journal.
     pub(super) fn pending(&self) -> Vec<Pending> {
         let attempts = self.known.attempts.iter();
-        attempts
-            .map(|attempt| Pending::new(attempt.token, attempt.range.ordinal, attempt.range.end()))
-            .collect()
+        let pending = attempts.filter_map(|Attempt { tokens, range, .. }| {
+            Some(Pending::new(tokens.own()?, range.ordinal, range.end()))
+        });
+        pending.collect()
     }
 
     /// This process has reserved these numbers: those that follow from another store of a set lie beyond.

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use super::claim::Claimed;
+use super::claim::{CLAIM_TRIES, Claimed};
+use super::memory::Attempt;
 use super::range::Range;
+use super::spec::SequenceSpec;
 use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
-use crate::store::{Outcome, StoreError, StoreErrorKind, Versioned};
+use crate::store::{Cas, Outcome, StoreError, StoreErrorKind, Version, Versioned};
 
 impl SequenceTask<'_> {
     /// Reads the record where it must be read before the next write. A range whose attempt turns out to have landed is
@@ -17,48 +19,121 @@ impl SequenceTask<'_> {
             return Ok(None);
         }
         let found = self.sequence.context.store.get(&self.sequence.key).await;
-        self.reconcile(found?)
+        self.reconcile(found?).await
     }
 
     /// Takes over what the store really holds. A range whose attempt turns out to have landed is ours: answered
     /// if there is one.
-    pub(super) fn reconcile(&mut self, found: Option<Versioned>) -> Result<Option<Range>, LedgerError> {
-        let name = &self.sequence.name;
-        let known = self.known.state.version;
-        let Some(found) = found else {
-            self.known.stale = false;
-            return match known {
-                None => Ok(None),
-                Some(_) => Err(self.went_back("it vanished from the store".into())),
+    pub(super) async fn reconcile(
+        &mut self,
+        mut found: Option<Versioned>,
+    ) -> Result<Option<Range>, LedgerError> {
+        for _ in 0..CLAIM_TRIES {
+            let known = self.known.state.version;
+            let Some(seen) = found else {
+                self.known.stale = false;
+                return match known {
+                    None => Ok(None),
+                    Some(_) if self.may_judge() => Err(self.went_back("it vanished from the store".into())),
+                    Some(_) => self.was_never_kept().map(|()| None),
+                };
             };
-        };
-        if let Some(known) = known.filter(|known| found.version < *known) {
-            let (found, known) = (found.version.0, known.0);
-            return Err(self.went_back(format!("it is at version {found}, was at {known}")));
+            if let Some(known) = known.filter(|known| self.may_judge() && seen.version < *known) {
+                let (found, known) = (seen.version.number(), known.number());
+                return Err(self.went_back(format!("it is at version {found}, was at {known}")));
+            }
+            let Some(at) = self.landed(&seen)? else {
+                self.follow(&seen)?;
+                return Ok(None);
+            };
+            match self.confirm(at, &seen).await? {
+                Cas::Done(version) => return self.adopt(at, version, &seen),
+                Cas::Lost(now) => found = now,
+            }
         }
-        if let Some(landed) = self.known.take_attempt(|token| token == found.value.token) {
+        Err(self.too_many_writers())
+    }
+
+    /// Whether a record behind the one that is known has gone back. A read of a shared store may have shown what was not
+    /// kept (protocol R6): there the guard judges, which knows what was acknowledged.
+    fn may_judge(&self) -> bool {
+        !self.sequence.is_shared()
+    }
+
+    /// A record that was shown is not there: nothing of it was acknowledged, and the name is one that does not exist.
+    fn was_never_kept(&mut self) -> Result<(), LedgerError> {
+        let max_gap = self.sequence.context.settings.max_gap;
+        let absent = State::fresh(&SequenceSpec::default(), max_gap)?;
+        self.forget_attempts();
+        self.known.epoch = self.sequence.drop_all(None);
+        let adopted = std::mem::take(&mut self.known.adopted);
+        self.lose(adopted);
+        self.stored(absent);
+        self.known.unsaved = true;
+        Ok(())
+    }
+
+    /// Which of our attempts has landed, by what the store shows.
+    fn landed(&self, found: &Versioned) -> Result<Option<usize>, LedgerError> {
+        let attempts = &self.known.attempts;
+        let wrote_it = attempts
+            .iter()
+            .position(|attempt| attempt.tokens.has(found.value.token));
+        if wrote_it.is_some() || attempts.is_empty() || self.known.state.version == Some(found.version) {
+            return Ok(wrote_it);
+        }
+        // Somebody wrote since: none of our attempts can land any more, but one may have (protocol S6).
+        let state = State::read(&self.sequence.name, found)?;
+        let same = state.generation == self.known.state.generation;
+        let landed =
+            |attempt: &Attempt| same && attempt.tokens.own().is_some_and(|token| state.has_landed(token));
+        Ok(attempts.iter().position(landed))
+    }
+
+    /// What was found of an attempt is ours once it was written again (protocol R6).
+    async fn confirm(&mut self, at: usize, found: &Versioned) -> Result<Cas, LedgerError> {
+        self.known.stale = true;
+        let attempts = self.sequence.context.attempts(&self.sequence.key);
+        let tokens = &mut self.known.attempts[at].tokens;
+        let confirmed = attempts.confirm(found.clone(), tokens).await;
+        confirmed.map_err(|error| {
+            self.sequence.context.counters.failed();
+            self.back_off();
+            error.into()
+        })
+    }
+
+    /// Takes over an attempt that has landed and is kept.
+    fn adopt(
+        &mut self,
+        at: usize,
+        version: Version,
+        found: &Versioned,
+    ) -> Result<Option<Range>, LedgerError> {
+        let Attempt { range, sent, .. } = self.known.attempts.swap_remove(at);
+        self.sequence.note_reserved(range, sent);
+        if self.sequence.owned.lock().epoch != self.known.epoch {
+            // Dropped while we waited: it is not ours to hand out (protocol R4, S5).
+            self.forget_if_dropped();
+            self.lose(vec![range]);
+            return Ok(None);
+        }
+        self.forget_attempts();
+        let mut state = State::read(&self.sequence.name, found)?;
+        state.version = Some(version);
+        self.note_furthest(&range);
+        self.stored_by_take(state);
+        Ok(Some(range))
+    }
+
+    /// Follows what somebody else, or nobody, has written.
+    fn follow(&mut self, found: &Versioned) -> Result<(), LedgerError> {
+        let known = self.known.state.version;
+        let state = State::read(&self.sequence.name, found)?;
+        if known != Some(found.version) {
             self.forget_attempts();
-            self.stored_by_take(State {
-                version: Some(found.version),
-                ..landed.next
-            });
-            self.note_furthest(&landed.range);
-            self.sequence.note_reserved(landed.range, landed.sent);
-            return Ok(Some(landed.range));
         }
-        let state = State::read(name, &found)?;
-        let mut landed = None;
-        if known != Some(found.version) && !self.known.attempts.is_empty() {
-            // Somebody wrote since: none of our attempts can land any more, but one may have (protocol S6).
-            let same = state.generation == self.known.state.generation;
-            let ours = self.known.take_attempt(|token| same && state.has_landed(token));
-            landed = ours.map(|attempt| {
-                self.sequence.note_reserved(attempt.range, attempt.sent);
-                attempt.range
-            });
-            self.forget_attempts();
-        }
-        if known == Some(found.version) && state.ordinal < self.known.state.ordinal {
+        if self.may_judge() && known == Some(found.version) && state.ordinal < self.known.state.ordinal {
             return Err(self.went_back(format!(
                 "its mark is {}, was {}",
                 state.ordinal, self.known.state.ordinal
@@ -73,7 +148,7 @@ impl SequenceTask<'_> {
             _ => state,
         };
         self.stored(state);
-        Ok(landed)
+        Ok(())
     }
 
     /// Reads the record that another process has changed; stock of an older definition is dropped with that
@@ -82,7 +157,7 @@ impl SequenceTask<'_> {
         let Ok(found) = self.sequence.context.store.get(&self.sequence.key).await else {
             return false;
         };
-        match self.reconcile(found) {
+        match self.reconcile(found).await {
             Ok(Some(range)) => {
                 let landed = Claimed { range, landed: true };
                 self.keep(landed, None, 0, 0).await;

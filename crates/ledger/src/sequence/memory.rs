@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::range::Range;
 use super::state::State;
 use crate::error::LedgerError;
+use crate::store::kept::Tokens;
 
 /// What the task knows; it alone touches this.
 #[derive(Debug)]
@@ -48,12 +49,6 @@ impl TaskMemory {
         }
     }
 
-    /// Takes out the attempt whose token is the one looked for.
-    pub(super) fn take_attempt(&mut self, is_it: impl Fn(u128) -> bool) -> Option<Attempt> {
-        let at = self.attempts.iter().position(|attempt| is_it(attempt.token))?;
-        Some(self.attempts.swap_remove(at))
-    }
-
     /// Whether it knows nothing that the store does not.
     pub(super) fn is_at_rest(&self) -> bool {
         self.attempts.is_empty() && self.adopted.is_empty()
@@ -80,10 +75,9 @@ pub(super) struct OriginMemory {
 /// A claim whose outcome is not known.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    pub(super) token: u128,
+    pub(super) tokens: Tokens,
     /// When it was sent, in boot time.
     pub(super) sent: Duration,
-    pub(super) next: State,
     pub(super) range: Range,
 }
 

@@ -476,7 +476,9 @@ impl Sequence {
         self.stock.restart(last);
     }
 
+    /// Whether it may be made: by its name, and by how many there are.
     fn check_room(&self) -> Result<(), LedgerError> {
+        self.name.check_new()?;
         let max = self.context.settings.max_sequences;
         if self.context.sequences.load(Ordering::Relaxed) >= max {
             return Err(LedgerError::TooMany {

@@ -15,6 +15,7 @@ use crate::error::LedgerError;
 use crate::guard::Guard;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::kept::{Attempts, Tokens};
 use crate::store::{Cas, Key, Marks, Outcome, Store, StoreError, Version};
 use crate::striped::Striped;
 
@@ -109,17 +110,28 @@ impl ChangeOfAll<'_> {
         let token = fresh_token(self.runtime);
         let expected = from.version.filter(|version| version.is_written());
         let expected = expected.map(|version| version.raw());
-        let written = store
-            .compare_and_set(self.key, expected, to.write(token), Marks::NeverLower)
+        let register = Attempts {
+            store,
+            runtime: self.runtime,
+            key: self.key,
+        };
+        let (value, mut tokens) = (to.write(token), Tokens::new(token));
+        let mut written = register
+            .write(expected, value, Marks::NeverLower, &mut tokens)
             .await;
-        match written.map(|cas| cas.of_attempt(token)) {
-            Ok(Cas::Done(version)) => Ok(Some(version)),
-            Ok(Cas::Lost(_)) => Ok(None),
-            // It may have landed; one that lands later freezes, or ends, what this change has frozen.
-            Err(error) => match store.get(self.key).await {
-                Ok(Some(found)) if found.value.token == token => Ok(Some(found.version)),
-                _ => Err(error),
-            },
+        // It may have landed; one that lands later freezes, or ends, what this change has frozen.
+        if written.is_err()
+            && let Ok(found @ Some(_)) = store.get(self.key).await
+        {
+            let error = written;
+            written = match found.filter(|found| tokens.has(found.value.token)) {
+                Some(found) => register.confirm(found, &mut tokens).await,
+                None => error,
+            };
+        }
+        match written? {
+            Cas::Done(version) => Ok(Some(version)),
+            Cas::Lost(_) => Ok(None),
         }
     }
 

@@ -62,9 +62,9 @@ fn value(mark: u64, token: u128, body: &str) -> Value {
 /// Writes and expects it to be done.
 async fn put(store: &dyn Store, key: &Key, expected: Option<u64>, new: Value) -> Versioned {
     let answer = store
-        .compare_and_set(key, expected.map(Version), new.clone(), Marks::NeverLower)
+        .compare_and_set(key, expected.map(Version::of), new.clone(), Marks::NeverLower)
         .await;
-    let version = Version(expected.map_or(1, |v| v + 1));
+    let version = Version::of(expected.map_or(1, |v| v + 1));
     assert_eq!(answer, Ok(Cas::Done(version)), "write of {key} at {expected:?}");
     Versioned { value: new, version }
 }
@@ -87,17 +87,22 @@ async fn absent_registers_read_as_none(store: &dyn Store) {
     let absent = key("absent");
     assert_eq!(store.get(&absent).await, Ok(None));
     let lost = store
-        .compare_and_set(&absent, Some(Version(1)), value(1, 1, "{}"), Marks::NeverLower)
+        .compare_and_set(
+            &absent,
+            Some(Version::of(1)),
+            value(1, 1, "{}"),
+            Marks::NeverLower,
+        )
         .await;
     assert_eq!(
         lost,
         Ok(Cas::Lost(None)),
         "a write that expects version 1 of nothing"
     );
-    assert_eq!(store.remove(&absent, Version(1)).await, Ok(Cas::Lost(None)));
+    assert_eq!(store.remove(&absent, Version::of(1)).await, Ok(Cas::Lost(None)));
     let claim = Claim {
         key: absent.clone(),
-        expected: Version(1),
+        expected: Version::of(1),
         add: 1,
         token: 1,
     };
@@ -127,20 +132,20 @@ async fn versions_rise_by_exactly_one(store: &dyn Store) {
     // The same content again is a write like any other.
     let same = value(40, 5, "{\"n\":4}");
     let put = put(store, &key, Some(5), same).await;
-    assert_eq!(put.version, Version(6));
+    assert_eq!(put.version, Version::of(6));
     assert_eq!(store.get(&key).await, Ok(Some(put)));
 }
 
 async fn lost_writes_answer_what_is_there(store: &dyn Store) {
     let key = key("lost");
     let held = put(store, &key, None, value(7, 70, "{}")).await;
-    let held = put(store, &key, Some(held.version.0), value(8, 80, "{}")).await;
+    let held = put(store, &key, Some(held.version.number()), value(8, 80, "{}")).await;
     for expected in [
         None,
-        Some(Version(1)),
-        Some(Version(3)),
-        Some(Version(0)),
-        Some(Version(u64::MAX)),
+        Some(Version::of(1)),
+        Some(Version::of(3)),
+        Some(Version::of(0)),
+        Some(Version::of(u64::MAX)),
     ] {
         // A lower mark with a wrong version is a lost race, not an invalid request.
         let answer = store
@@ -148,7 +153,7 @@ async fn lost_writes_answer_what_is_there(store: &dyn Store) {
             .await;
         assert_eq!(answer, Ok(Cas::Lost(Some(held.clone()))), "expected {expected:?}");
     }
-    for expected in [Version(1), Version(3)] {
+    for expected in [Version::of(1), Version::of(3)] {
         assert_eq!(
             store.remove(&key, expected).await,
             Ok(Cas::Lost(Some(held.clone())))
@@ -168,27 +173,31 @@ async fn marks_fall_only_when_given_back(store: &dyn Store) {
     let key = key("marks");
     put(store, &key, None, value(100, 1, "{}")).await;
     let lower = store
-        .compare_and_set(&key, Some(Version(1)), value(99, 2, "{}"), Marks::NeverLower)
+        .compare_and_set(&key, Some(Version::of(1)), value(99, 2, "{}"), Marks::NeverLower)
         .await;
     check_refused("a lower mark", lower);
     put(store, &key, Some(1), value(100, 2, "{}")).await;
     let back = store
-        .compare_and_set(&key, Some(Version(2)), value(60, 3, "{}"), Marks::GiveBack)
+        .compare_and_set(&key, Some(Version::of(2)), value(60, 3, "{}"), Marks::GiveBack)
         .await;
     assert_eq!(
         back,
-        Ok(Cas::Done(Version(3))),
+        Ok(Cas::Done(Version::of(3))),
         "a give-back raises the version too"
     );
     let held = Versioned {
         value: value(60, 3, "{}"),
-        version: Version(3),
+        version: Version::of(3),
     };
     assert_eq!(store.get(&key).await, Ok(Some(held)));
     let raised = store
-        .compare_and_set(&key, Some(Version(3)), value(61, 4, "{}"), Marks::GiveBack)
+        .compare_and_set(&key, Some(Version::of(3)), value(61, 4, "{}"), Marks::GiveBack)
         .await;
-    assert_eq!(raised, Ok(Cas::Done(Version(4))), "a give-back may also raise");
+    assert_eq!(
+        raised,
+        Ok(Cas::Done(Version::of(4))),
+        "a give-back may also raise"
+    );
 }
 
 async fn marked_registers_are_never_removed(store: &dyn Store) {
@@ -199,10 +208,13 @@ async fn marked_registers_are_never_removed(store: &dyn Store) {
     let plain = key("remove/plain");
     put(store, &plain, None, value(0, 1, "{}")).await;
     put(store, &plain, Some(1), value(0, 2, "{}")).await;
-    assert_eq!(store.remove(&plain, Version(2)).await, Ok(Cas::Done(Version(2))));
+    assert_eq!(
+        store.remove(&plain, Version::of(2)).await,
+        Ok(Cas::Done(Version::of(2)))
+    );
     assert_eq!(store.get(&plain).await, Ok(None));
     assert_eq!(
-        store.remove(&plain, Version(2)).await,
+        store.remove(&plain, Version::of(2)).await,
         Ok(Cas::Lost(None)),
         "removed twice"
     );
@@ -216,15 +228,15 @@ async fn claims_add_and_follow_each_other(store: &dyn Store) {
     for version in 1..20u64 {
         let claim = Claim {
             key: key.clone(),
-            expected: Version(version),
+            expected: Version::of(version),
             add: version,
             token: u128::MAX - 1,
         };
-        assert_eq!(store.claim(&claim).await, Ok(Cas::Done(Version(version + 1))));
+        assert_eq!(store.claim(&claim).await, Ok(Cas::Done(Version::of(version + 1))));
         mark += version;
         let held = Versioned {
             value: value(mark, u128::MAX - 1, "{\"def\":1}"),
-            version: Version(version + 1),
+            version: Version::of(version + 1),
         };
         assert_eq!(
             store.get(&key).await,
@@ -239,7 +251,7 @@ async fn claims_add_and_follow_each_other(store: &dyn Store) {
     }
     let claim = Claim {
         key: key.clone(),
-        expected: Version(20),
+        expected: Version::of(20),
         add: 0,
         token: 2,
     };
@@ -247,7 +259,7 @@ async fn claims_add_and_follow_each_other(store: &dyn Store) {
     for add in [i64::MAX as u64, u64::MAX, i64::MAX as u64 - mark + 1] {
         let claim = Claim {
             key: key.clone(),
-            expected: Version(20),
+            expected: Version::of(20),
             add,
             token: 2,
         };
@@ -255,13 +267,13 @@ async fn claims_add_and_follow_each_other(store: &dyn Store) {
     }
     let claim = Claim {
         key: key.clone(),
-        expected: Version(20),
+        expected: Version::of(20),
         add: i64::MAX as u64 - mark,
         token: 2,
     };
     assert_eq!(
         store.claim(&claim).await,
-        Ok(Cas::Done(Version(21))),
+        Ok(Cas::Done(Version::of(21))),
         "up to 2^63-1 is fine"
     );
 }
@@ -271,27 +283,30 @@ async fn claims_and_writes_mix(store: &dyn Store) {
     put(store, &key, None, value(0, 1, "{}")).await;
     let claim = |version, add| Claim {
         key: key.clone(),
-        expected: Version(version),
+        expected: Version::of(version),
         add,
         token: 5,
     };
-    assert_eq!(store.claim(&claim(1, 10)).await, Ok(Cas::Done(Version(2))));
-    assert_eq!(store.claim(&claim(2, 10)).await, Ok(Cas::Done(Version(3))));
+    assert_eq!(store.claim(&claim(1, 10)).await, Ok(Cas::Done(Version::of(2))));
+    assert_eq!(store.claim(&claim(2, 10)).await, Ok(Cas::Done(Version::of(3))));
     let lower = store
-        .compare_and_set(&key, Some(Version(3)), value(19, 6, "{}"), Marks::NeverLower)
+        .compare_and_set(&key, Some(Version::of(3)), value(19, 6, "{}"), Marks::NeverLower)
         .await;
     check_refused("a write below a claim", lower);
-    check_refused("removal of a claimed mark", store.remove(&key, Version(3)).await);
+    check_refused(
+        "removal of a claimed mark",
+        store.remove(&key, Version::of(3)).await,
+    );
     put(store, &key, Some(3), value(20, 6, "{\"body\":2}")).await;
-    assert_eq!(store.claim(&claim(4, 1)).await, Ok(Cas::Done(Version(5))));
+    assert_eq!(store.claim(&claim(4, 1)).await, Ok(Cas::Done(Version::of(5))));
     let back = store
-        .compare_and_set(&key, Some(Version(5)), value(20, 7, "{}"), Marks::GiveBack)
+        .compare_and_set(&key, Some(Version::of(5)), value(20, 7, "{}"), Marks::GiveBack)
         .await;
-    assert_eq!(back, Ok(Cas::Done(Version(6))));
-    assert_eq!(store.claim(&claim(6, 2)).await, Ok(Cas::Done(Version(7))));
+    assert_eq!(back, Ok(Cas::Done(Version::of(6))));
+    assert_eq!(store.claim(&claim(6, 2)).await, Ok(Cas::Done(Version::of(7))));
     let held = Versioned {
         value: value(22, 5, "{}"),
-        version: Version(7),
+        version: Version::of(7),
     };
     assert_eq!(
         store.scan(&key, None, 10).await,
@@ -312,7 +327,7 @@ async fn limits_are_kept_on_both_sides(store: &dyn Store) {
     put(store, &key, None, value(i64::MAX as u64, u128::MAX, &long[1..])).await;
     let held = Versioned {
         value: value(i64::MAX as u64, u128::MAX, &long[1..]),
-        version: Version(1),
+        version: Version::of(1),
     };
     assert_eq!(store.get(&key).await, Ok(Some(held)));
     let longest = Key::new(format!("conformance/{}", "k".repeat(288))).expect("300 bytes");
@@ -490,7 +505,7 @@ async fn bodies_come_back_byte_for_byte(store: &dyn Store) {
 async fn of_racing_writes_exactly_one_wins(store: &dyn Store) {
     let key = key("races/set");
     for round in 0..20u64 {
-        let expected = (round > 0).then_some(Version(round));
+        let expected = (round > 0).then_some(Version::of(round));
         let racers = (1..=16u128).map(|token| {
             let new = value(round, token, "{}");
             store.compare_and_set(&key, expected, new, Marks::NeverLower)
@@ -533,7 +548,7 @@ async fn racing_claims_never_overlap(store: &dyn Store) {
                 };
                 match store.claim(&claim).await.expect("no fault was injected") {
                     Cas::Done(version) => {
-                        assert_eq!(version.0, claim.expected.0 + 1);
+                        assert_eq!(version.number(), claim.expected.number() + 1);
                         let upto = known.value.mark + claim.add;
                         ranges.push((known.value.mark, upto));
                         known.version = version;
@@ -556,7 +571,7 @@ async fn racing_claims_never_overlap(store: &dyn Store) {
     }
     let held = store.get(&key).await.expect("a read").expect("it is there");
     invariant!(
-        (held.value.mark, held.version) == (ranges[159].1, Version(161)),
+        (held.value.mark, held.version) == (ranges[159].1, Version::of(161)),
         "{held:?} after {:?}",
         ranges[159]
     );
@@ -571,13 +586,13 @@ async fn everything_survives_reopening(open: Open<'_>, store: Arc<dyn Store>) {
     let last = key("races/claim");
     let claim = Claim {
         key: last.clone(),
-        expected: Version(161),
+        expected: Version::of(161),
         add: 5,
         token: 77,
     };
     assert_eq!(
         store.claim(&claim).await,
-        Ok(Cas::Done(Version(162))),
+        Ok(Cas::Done(Version::of(162))),
         "a claim just before the close"
     );
     let (before, cluster) = (everything(&*store).await, store.cluster_id());
@@ -593,12 +608,12 @@ async fn everything_survives_reopening(open: Open<'_>, store: Arc<dyn Store>) {
     }
     let store = open().await;
     let claim = Claim {
-        expected: Version(162),
+        expected: Version::of(162),
         ..claim
     };
     assert_eq!(
         store.claim(&claim).await,
-        Ok(Cas::Done(Version(163))),
+        Ok(Cas::Done(Version::of(163))),
         "and goes on where it was"
     );
     store.close().await.expect("a clean stop");

@@ -26,6 +26,7 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+pub(crate) mod kept;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -162,8 +163,38 @@ impl fmt::Debug for Key {
 }
 
 /// How often a register was written; the first write makes version 1.
+///
+/// ```
+/// use mintage_ledger::Version;
+/// assert_eq!(Version::of(7).number(), 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Version(pub u64);
+pub struct Version {
+    number: u64,
+    /// Which copy of the store has shown it, as this process counts them: two copies may give one number to two writes
+    /// (protocol R6).
+    copy: u32,
+}
+
+impl Version {
+    /// A version, of whatever copy.
+    pub const fn of(number: u64) -> Version {
+        Version { number, copy: 0 }
+    }
+
+    /// How often the register was written.
+    pub const fn number(self) -> u64 {
+        self.number
+    }
+
+    pub(crate) const fn copy(self) -> u32 {
+        self.copy
+    }
+
+    pub(crate) const fn of_copy(self, copy: u32) -> Version {
+        Version { copy, ..self }
+    }
+}
 
 /// What a register holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -205,18 +236,6 @@ pub enum Cas {
     Done(Version),
     /// Not written: the register is at another version, or absent.
     Lost(Option<Versioned>),
-}
-
-impl Cas {
-    /// The answer to the attempt with this token: one that was delivered twice may be told of its own success as a
-    /// race that it lost (protocol R1).
-    #[must_use]
-    pub(crate) fn of_attempt(self, token: u128) -> Cas {
-        match self {
-            Cas::Lost(Some(found)) if found.value.token == token => Cas::Done(found.version),
-            other => other,
-        }
-    }
 }
 
 /// Whether a write may lower a mark.

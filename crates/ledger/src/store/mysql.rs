@@ -63,6 +63,7 @@ impl Dialect for MySql {
         numbered: false,
         // Not INSERT IGNORE: it turns every other error into a warning.
         unless_there: "",
+        age: "TIMESTAMPDIFF(SECOND, written_at, CURRENT_TIMESTAMP(6))",
         wall: "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
         schema: include_str!("sql/mysql.sql"),
     };

@@ -53,6 +53,7 @@ impl Dialect for Postgres {
     const TEXTS: Texts = Texts {
         numbered: true,
         unless_there: " ON CONFLICT DO NOTHING",
+        age: "extract(epoch FROM clock_timestamp() - written_at)::bigint",
         wall: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         schema: include_str!("sql/postgres.sql"),
     };

@@ -32,7 +32,7 @@ pub(super) fn write(register: &Versioned) -> Vec<u8> {
         .then(|| serde_json::from_str::<&RawValue>(body).ok())
         .flatten();
     let record = Record {
-        version: register.version.0,
+        version: register.version.number(),
         mark: register.value.mark,
         token: format!("{:032x}", register.value.token),
         body: object,
@@ -55,7 +55,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Versioned> {
             token: u128::from_str_radix(&record.token, 16).ok()?,
             body,
         },
-        version: Version(record.version),
+        version: Version::of(record.version),
     })
 }
 
@@ -94,7 +94,7 @@ mod tests {
                 token: u128::MAX - 3,
                 body: body.to_string(),
             },
-            version: Version(7),
+            version: Version::of(7),
         }
     }
 

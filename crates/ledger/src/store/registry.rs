@@ -1,6 +1,6 @@
 //! The table of stores and the one way to open one from its URL.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::settings::{Initialised, StoreSettings, lossy};
@@ -81,10 +81,10 @@ pub static STORES: &[StoreKind] = &[
     },
     StoreKind {
         scheme: EMBEDDED,
-        example: "file:./mint-data",
+        example: "file:PATH",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
-        check: |_, _, _| Ok(()),
+        check: |rest, _, _| named_folder(rest).map(drop),
         init: None,
     },
     #[cfg(feature = "postgres")]
@@ -192,7 +192,7 @@ static NAMES: &[(&[&str], &str)] = &[
     (&["zookeeper"], "zookeeper"),
 ];
 
-/// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
+/// Opens the store at `url`, such as `memory:` or `file:/var/lib/mint`.
 ///
 /// ```
 /// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -202,7 +202,7 @@ static NAMES: &[(&[&str], &str)] = &[
 /// let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await.unwrap();
 /// assert_eq!(store.scheme(), "memory");
 /// let error = open_store("mongodb://host", &StoreSettings::default(), runtime).await.unwrap_err();
-/// let why = r#"no store has the scheme "mongodb": known are memory:, file:./mint-data"#;
+/// let why = r#"no store has the scheme "mongodb": known are memory:, file:PATH"#;
 /// assert!(error.to_string().starts_with(why), "{error}");
 /// # });
 /// ```
@@ -280,12 +280,13 @@ fn admit(store: &dyn Store, settings: &StoreSettings) -> Result<(), StoreError> 
 
 /// Makes the folder's store, whether or not a server may.
 fn init_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Initialising {
-    let folder = embedded_folder(rest).to_path_buf();
+    let folder = named_folder(rest);
     let settings = StoreSettings {
         create: true,
         ..settings.clone()
     };
     Box::pin(async move {
+        let folder = folder?;
         let store = EmbeddedStore::open(folder, &settings, runtime).await?;
         let made = Initialised {
             cluster_id: store.cluster_id(),
@@ -309,9 +310,9 @@ fn check_memory(rest: &str) -> Result<(), StoreError> {
 }
 
 fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
-    let folder = embedded_folder(rest).to_path_buf();
-    let settings = settings.clone();
+    let (folder, settings) = (named_folder(rest), settings.clone());
     Box::pin(async move {
+        let folder = folder?;
         let store = EmbeddedStore::open(&folder, &settings, runtime).await?;
         if store.report().created {
             tracing::warn!(folder = %folder.display(), "there was no store: one was made");
@@ -344,23 +345,29 @@ fn init_redis(
     Box::pin(async move { super::RedisStore::init(scheme, &rest, &settings, runtime).await })
 }
 
-/// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
+/// The folder that `file:PATH` names: `file:///PATH` is taken too.
 ///
 /// ```
 /// use mintage_ledger::embedded_folder;
 /// assert_eq!(embedded_folder("///var/lib/mint").to_str(), Some("/var/lib/mint"));
-/// assert_eq!(embedded_folder("").to_str(), Some("./mint-data"));
+/// assert_eq!(embedded_folder("./ids").to_str(), Some("./ids"));
 /// ```
 pub fn embedded_folder(path: &str) -> &Path {
     let path = path
         .strip_prefix("//")
         .filter(|rest| rest.starts_with('/'))
         .unwrap_or(path);
-    Path::new(if path.is_empty() {
-        super::embedded::DEFAULT_FOLDER
-    } else {
-        path
-    })
+    Path::new(path)
+}
+
+/// The folder of a URL that must name one: where the default one lies is for whoever read the configuration to say.
+fn named_folder(rest: &str) -> Result<PathBuf, StoreError> {
+    match rest {
+        "" | "//" => Err(invalid(
+            "store file: names no folder; write file:PATH".to_string(),
+        )),
+        path => Ok(embedded_folder(path).to_path_buf()),
+    }
 }
 
 /// The folder that a store's URL names, where it is one on this machine.

@@ -117,12 +117,12 @@ pub(crate) fn judge_claim(
 
 /// The version after `expected`: exactly one more (protocol R3).
 fn next_version(key: &Key, expected: Option<Version>) -> Result<Version, StoreError> {
-    let next = expected.map_or(1, |v| v.0.saturating_add(1));
+    let next = expected.map_or(1, |v| v.number().saturating_add(1));
     // The embedded store keeps 56 bits of it; a million writes a second last two thousand years.
     if next >= 1 << 56 {
         return Err(invalid(format!("version of {key} would pass 2^56-1")));
     }
-    Ok(Version(next))
+    Ok(Version::of(next))
 }
 
 /// Checks the page size of a scan.

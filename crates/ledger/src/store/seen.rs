@@ -290,7 +290,9 @@ fn counter_line(progress: Progress) -> String {
 fn mark_line(key: &Key, mark: &Reserved) -> String {
     format!(
         "mark {} {} {:032x} {key}\n",
-        mark.version.0, mark.mark, mark.token
+        mark.version.number(),
+        mark.mark,
+        mark.token
     )
 }
 
@@ -328,7 +330,7 @@ fn read(bytes: &[u8], known: &mut Known) {
                     continue;
                 };
                 let new = Reserved {
-                    version: Version(version),
+                    version: Version::of(version),
                     mark,
                     token,
                 };
@@ -366,7 +368,7 @@ mod tests {
 
     fn mark(version: u64, mark: u64) -> Reserved {
         Reserved {
-            version: Version(version),
+            version: Version::of(version),
             mark,
             token: 7,
         }

@@ -22,35 +22,36 @@ const STRIPED: u64 = 1 << 63;
 impl Version {
     /// Which store of a set the version is of.
     pub(crate) fn stripe(self) -> Stripe {
-        match self.0 & STRIPED {
+        match self.number() & STRIPED {
             0 => Stripe::WHOLE,
             _ => Stripe {
-                number: (self.0 >> VERSION_BITS & 15) as u8,
-                of: (self.0 >> (VERSION_BITS + 4) & 15) as u8 + 1,
+                number: (self.number() >> VERSION_BITS & 15) as u8,
+                of: (self.number() >> (VERSION_BITS + 4) & 15) as u8 + 1,
             },
         }
     }
 
     /// The version as its store knows it.
     pub(crate) fn raw(self) -> Version {
-        match self.0 & STRIPED {
+        match self.number() & STRIPED {
             0 => self,
-            _ => Version(self.0 & ((1 << VERSION_BITS) - 1)),
+            _ => Version::of(self.number() & ((1 << VERSION_BITS) - 1)).of_copy(self.copy()),
         }
     }
 
     /// Whether there is a record: stores count their versions from 1.
     pub(crate) fn is_written(self) -> bool {
-        self.raw().0 > 0
+        self.raw().number() > 0
     }
 
     pub(super) fn switch(self) -> u64 {
-        self.0 >> SWITCH_SHIFT & SWITCHES_MAX
+        self.number() >> SWITCH_SHIFT & SWITCHES_MAX
     }
 
     pub(crate) fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
         let place = u64::from(stripe.number) | u64::from(stripe.of - 1) << 4;
-        Version(STRIPED | switch << SWITCH_SHIFT | place << VERSION_BITS | raw.0)
+        Version::of(STRIPED | switch << SWITCH_SHIFT | place << VERSION_BITS | raw.number())
+            .of_copy(raw.copy())
     }
 }
 

@@ -27,7 +27,7 @@ impl Striped {
     pub(super) fn shown(&self, switch: u64, number: u8, found: Option<Versioned>) -> Versioned {
         let stripe = Stripe { number, of: self.of };
         let found = found.unwrap_or_else(|| Versioned {
-            version: Version(0),
+            version: Version::of(0),
             value: Value {
                 mark: 0,
                 token: 0,

@@ -181,7 +181,7 @@ impl BackupLines {
                 text += &json(&Line {
                     key: key.to_string(),
                     mark: found.value.mark.to_string(),
-                    version: found.version.0.to_string(),
+                    version: found.version.number().to_string(),
                     body: found.value.body,
                 });
                 text.push('\n');

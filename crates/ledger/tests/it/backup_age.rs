@@ -30,6 +30,7 @@ async fn take(ledger: &Ledger, seen: &mut Distinct<i64>, n: u64) {
 
 /// A store that was moved away was still backed up, dated now: the restore of that skipped what is given out in a minute,
 /// not what the new store had given out since.
+// claim: P50
 #[test]
 fn a_store_that_was_moved_away_has_no_backup() {
     in_paused_time(|| async {
@@ -62,6 +63,7 @@ fn a_store_that_was_moved_away_has_no_backup() {
     });
 }
 
+// claim: P50
 #[test]
 fn a_backup_is_as_old_as_the_last_heartbeat_in_it_and_skips_what_was_given_out_since() {
     in_paused_time(|| async {

@@ -26,6 +26,7 @@ async fn open(path: &Path, runtime: &Arc<SystemRuntime>) -> Arc<Ledger> {
         .unwrap()
 }
 
+// claim: P25
 #[test]
 fn numbers_go_on_without_a_gap_after_a_clean_stop() {
     run(|runtime| async move {

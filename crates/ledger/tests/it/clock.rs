@@ -112,6 +112,7 @@ fn a_small_step_is_slewed_at_one_per_mille() {
     }
 }
 
+// claim: P63
 #[test]
 fn a_far_step_is_followed_only_after_it_has_stood() {
     for step in [3_600_000, -3_600_000] {
@@ -208,6 +209,7 @@ fn assert_formats_are_of_now(bench: &Bench, seen: &mut Distinct<mintage::Id>, wh
     }
 }
 
+// claim: P63
 #[test]
 fn every_format_follows_the_confirmed_time_there_and_back() {
     const HOUR_MS: i64 = 3_600_000;

@@ -45,6 +45,7 @@ async fn mint(pool: &Arc<Pool>, n: usize) -> Result<Vec<u64>, LedgerError> {
     pool.mint(&mut ids).await.map(|()| ids)
 }
 
+// claim: P8
 #[test]
 fn a_change_on_one_node_is_followed_by_all_within_a_second() {
     in_paused_time(|| async {
@@ -80,6 +81,7 @@ fn a_change_on_one_node_is_followed_by_all_within_a_second() {
     });
 }
 
+// claim: P8
 #[test]
 fn who_is_killed_is_not_waited_for_and_who_lives_and_does_not_follow_is_named() {
     in_paused_time(|| async {
@@ -248,6 +250,7 @@ fn with_a_clock_in_the_store_the_wrong_clock_is_outvoted() {
     });
 }
 
+// claim: P5
 #[test]
 fn steps_of_hours_while_running_cost_nothing() {
     in_paused_time(|| async {
@@ -334,6 +337,7 @@ fn clocks_that_began_wrong_and_were_set_right_are_right_for_all() {
     }
 }
 
+// claim: P61, P62
 #[test]
 fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
     in_paused_time(|| async {
@@ -396,6 +400,7 @@ fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
     });
 }
 
+// claim: P4, P12
 #[test]
 fn a_stopped_holder_wakes_beside_its_successor_and_repeats_nothing() {
     in_paused_time(|| async {
@@ -429,6 +434,7 @@ fn a_stopped_holder_wakes_beside_its_successor_and_repeats_nothing() {
     });
 }
 
+// claim: P62
 #[test]
 fn nobody_waits_for_a_parked_worker_while_a_free_one_exists() {
     in_paused_time(|| async {
@@ -500,6 +506,7 @@ impl Store for Unheard {
 
 /// Gap-free: a claim that landed unheard, then numbers of another server, then a longer run beside single takes. The
 /// numbers that no run can be made of go to those who wait, and no hole is left.
+// claim: P24
 #[test]
 fn what_landed_unheard_goes_to_those_who_wait_beside_a_longer_run() {
     in_paused_time(|| async {

@@ -65,6 +65,7 @@ fn mark_of(store: &MemoryStore, key: &str) -> u64 {
     found.map_or(0, |(_, found)| found.value.mark)
 }
 
+// claim: P30
 #[test]
 fn a_store_that_may_not_forget_and_does_ends_minting_for_good() {
     in_paused_time(|| async {
@@ -107,6 +108,7 @@ fn a_store_that_may_not_forget_and_does_ends_minting_for_good() {
     });
 }
 
+// claim: P31
 #[test]
 fn a_lossy_store_that_fell_back_repeats_nothing_and_holders_go_on() {
     in_paused_time(|| async {
@@ -191,6 +193,7 @@ fn a_definition_that_one_survivor_knows_is_written_again() {
     });
 }
 
+// claim: P31
 #[test]
 fn nothing_repeats_whoever_survives() {
     for seed in 1..=60u64 {

@@ -75,6 +75,7 @@ fn servers_agree_on_the_number_of_an_instance_and_forget_nothing() {
     });
 }
 
+// claim: P12
 #[test]
 fn a_number_goes_to_another_once_its_lease_has_passed_and_never_used_ones_go_first() {
     in_world(2, FaultPlan::NONE, async |mut world| {
@@ -298,6 +299,7 @@ impl Known {
     }
 }
 
+// claim: P12
 #[test]
 fn no_two_instances_have_one_number_while_the_store_fails_in_every_way() {
     let mut answered = 0;

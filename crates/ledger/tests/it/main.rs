@@ -26,6 +26,7 @@ mod records;
 mod rehearsal;
 mod sequences;
 mod set_back;
+mod standby;
 mod store_embedded;
 mod store_memory;
 mod store_tools;

@@ -134,6 +134,7 @@ fn each_phase_does_what_it_says_and_twice_is_as_once() {
     }
 }
 
+// claim: P59
 #[test]
 fn nothing_else_changes_what_is_moved() {
     in_paused_time(|| async {
@@ -168,6 +169,7 @@ fn nothing_else_changes_what_is_moved() {
     });
 }
 
+// claim: P59
 #[test]
 fn what_stands_beside_is_changed_by_its_move_alone_and_restored_marks_mean_nothing() {
     in_paused_time(|| async {
@@ -483,6 +485,7 @@ fn backups_and_other_stores_know_of_moves() {
     });
 }
 
+// claim: P59
 #[test]
 fn a_set_of_stores_is_sealed_in_all_of_them() {
     in_paused_time(|| async {

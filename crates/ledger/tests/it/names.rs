@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mintage::Base;
 use mintage_ledger::*;
 use mintage_testing::{Distinct, invariant};
 
@@ -22,6 +23,7 @@ fn small(max_loaded: u64, journal: Option<Arc<dyn Store>>) -> LedgerSettings {
     }
 }
 
+// claim: P10
 #[test]
 fn names_that_are_not_used_are_let_go_and_nothing_repeats() {
     for (ours_alone, journal) in [(true, false), (false, false), (false, true)] {
@@ -109,6 +111,7 @@ fn a_name_that_somebody_holds_or_uses_is_not_let_go() {
 
 /// A gap-free name whose claim may have landed is kept until that is known: what landed goes out next, and no number is
 /// missing.
+// claim: P24
 #[test]
 fn a_gap_free_name_has_no_hole_for_being_let_go() {
     for seed in 1..6 {
@@ -148,6 +151,7 @@ fn a_gap_free_name_has_no_hole_for_being_let_go() {
     }
 }
 
+// claim: P10
 #[test]
 fn dropped_names_are_remembered_up_to_a_limit_and_then_none_is_dropped() {
     in_world_of(
@@ -201,4 +205,90 @@ fn dropped_names_are_remembered_up_to_a_limit_and_then_none_is_dropped() {
             );
         },
     );
+}
+
+/// A name that people do not see as it is can be that of another one; whatever has one since an earlier version goes on.
+#[test]
+fn nothing_new_has_a_hidden_name_and_what_has_one_can_be_used_and_dropped() {
+    let store: Arc<dyn Store> = MemoryStore::shared(3);
+    let kept = Arc::clone(&store);
+    in_world_of(store, 5, FaultPlan::NONE, |mut world| async move {
+        let node = world.start_with(small(100, None)).await.unwrap();
+        let ledger = &node.ledger;
+        let at = |value| Base {
+            value,
+            is_called: true,
+        };
+        let hidden = |c: char| name(format!("or{c}ders"));
+        for c in [
+            '\u{200b}',
+            '\u{202e}',
+            '\u{2028}',
+            '\u{2066}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
+            let name = hidden(c);
+            let refused = [
+                ledger.sequence_or_create(&name).await.map(drop),
+                ledger.create(&name, &SequenceSpec::default()).await.map(drop),
+                ledger.set(&name, at(5)).await.map(drop),
+                ledger
+                    .create_pool(&name, PoolKind::uuid1([1; 8]).into())
+                    .await
+                    .map(drop),
+                ledger
+                    .pool_or_default(&self::name("default"))
+                    .await
+                    .unwrap()
+                    .lend(name.as_str())
+                    .await
+                    .map(drop),
+            ];
+            for refused in refused {
+                let why = refused.unwrap_err().to_string();
+                assert!(why.contains(&format!("U+{:04X}", u32::from(c))), "{why}");
+            }
+            assert!(
+                matches!(ledger.show(&name).await, Err(LedgerError::NotFound { .. })),
+                "{name:?}"
+            );
+            assert!(ledger.existing_pool(&name).await.is_err());
+        }
+        // As an earlier version left them.
+        ledger
+            .create(&name("orders"), &SequenceSpec::default())
+            .await
+            .unwrap();
+        ledger
+            .create_pool(&name("pool"), PoolKind::uuid1([1; 8]).into())
+            .await
+            .unwrap();
+        let old = hidden('\u{2067}');
+        for (from, to) in [("seq/orders", "seq/"), ("pool/pool", "pool/")] {
+            let key = |text: String| Key::new(text).unwrap();
+            let found = kept.get(&key(from.into())).await.unwrap().unwrap();
+            let to = key(format!("{to}{}", old.to_key()));
+            let written = kept
+                .compare_and_set(&to, None, found.value, Marks::NeverLower)
+                .await;
+            assert!(matches!(written, Ok(Cas::Done(_))));
+        }
+        let first = ledger
+            .sequence_or_create(&old)
+            .await
+            .unwrap()
+            .take(1)
+            .await
+            .unwrap();
+        assert_eq!(first.first, 1);
+        ledger
+            .create_pool(&old, PoolKind::uuid1([1; 8]).into())
+            .await
+            .unwrap();
+        ledger.set(&old, at(7)).await.unwrap();
+        ledger.drop_sequence(&old).await.unwrap();
+        ledger.drop_pool(&old).await.unwrap();
+        ledger.create(&old, &SequenceSpec::default()).await.unwrap_err();
+    });
 }

@@ -151,6 +151,7 @@ async fn create(world: &mut World, spec: &SequenceSpec) {
 }
 
 /// What the attack did: 1, a run of 3000, and then 2.
+// claim: P17
 #[test]
 fn a_single_number_after_a_run_is_higher() {
     for (journal, nodes) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
@@ -186,6 +187,7 @@ fn a_single_number_after_a_run_is_higher() {
     }
 }
 
+// claim: P16
 #[test]
 fn mixtures_rise_on_every_process_of_a_shared_store() {
     for seed in 1..=seeds() {
@@ -245,6 +247,7 @@ async fn start(world: &mut World, journal: Option<Arc<dyn Store>>) -> Node {
     }
 }
 
+// claim: P16
 #[test]
 fn mixtures_rise_where_the_store_is_ours_alone() {
     for seed in 1..=seeds() {
@@ -278,6 +281,7 @@ fn mixtures_rise_where_the_store_is_ours_alone() {
 
 /// One after the other: takes of every kind, moves forward, changes of the definition, crashes and clean stops. The
 /// process that comes after another with the same journal goes on above it.
+// claim: P16
 #[test]
 fn mixtures_rise_across_changes_and_restarts() {
     for seed in 1..=seeds() * 2 {

@@ -126,6 +126,7 @@ async fn refusal(node: &Node) -> LedgerError {
     sequence.take(1).await.unwrap_err()
 }
 
+// claim: P58
 #[test]
 fn two_servers_and_the_originals_clients_never_share_a_number_and_the_record_stays() {
     in_world(1, FaultPlan::NONE, |mut world| async move {
@@ -186,6 +187,7 @@ fn on_a_store_of_our_own_stock_goes_on_meanwhile_and_is_lost_with_a_clean_stop()
     });
 }
 
+// claim: P58
 #[test]
 fn lost_answers_hangs_and_crashes_repeat_nothing() {
     for seed in 0..8 {

@@ -27,6 +27,7 @@ fn retry_after(error: &LedgerError) -> u64 {
     }
 }
 
+// claim: P34
 #[test]
 fn sixty_seconds_without_the_store_go_unnoticed_at_10_000_a_second() {
     for dead in [false, true] {
@@ -77,6 +78,7 @@ fn when_stock_ends_clients_hear_when_to_come_back_and_the_store_is_used_as_soon_
     });
 }
 
+// claim: P22
 #[test]
 fn without_a_journal_max_gap_limits_the_budget() {
     in_world(3, FaultPlan::NONE, |mut world| async move {
@@ -126,6 +128,7 @@ fn a_journal_that_fails_costs_the_budget_until_the_next_start_and_repeats_nothin
     });
 }
 
+// claim: P22
 #[test]
 fn a_crash_loses_at_most_what_was_in_memory_and_the_next_process_goes_on_with_the_rest() {
     in_world(4, FaultPlan::NONE, |mut world| async move {
@@ -155,6 +158,7 @@ fn a_crash_loses_at_most_what_was_in_memory_and_the_next_process_goes_on_with_th
     });
 }
 
+// claim: P25
 #[test]
 fn a_clean_stop_with_a_journal_loses_nothing() {
     in_world(5, FaultPlan::NONE, |mut world| async move {
@@ -203,6 +207,7 @@ fn of_two_processes_with_one_journal_the_second_owns_nothing() {
     });
 }
 
+// claim: P34
 #[test]
 fn two_nodes_have_their_budgets_and_never_repeat() {
     in_world(8, FaultPlan::NONE, |mut world| async move {
@@ -424,6 +429,7 @@ async fn one_life(mut world: World, seed: u64) -> (u64, u64) {
     (world.count(), refused)
 }
 
+// claim: P2, P6
 #[test]
 fn nothing_repeats_whatever_store_and_processes_do() {
     let (mut served, mut refused) = (0, 0);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mintage::{Layout, Timestamp};
 use mintage_ledger::*;
-use mintage_testing::invariant;
+use mintage_testing::{Distinct, invariant};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
@@ -69,6 +69,7 @@ async fn lend_all(pool: &Arc<Pool>) -> (BTreeSet<u64>, String) {
     }
 }
 
+// claim: P14
 #[test]
 fn of_1024_workers_every_one_is_lent_but_those_to_avoid() {
     in_paused_time(|| async {
@@ -108,6 +109,35 @@ fn few_workers_among_millions_are_found() {
     });
 }
 
+/// Of one layout and epoch each pool chooses for itself, and two that may choose the same worker make equal ids now and then.
+// claim: P13
+#[test]
+fn pools_that_may_choose_no_worker_in_common_make_no_id_in_common() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(MemoryStore::shared(1));
+        let mut seen = Distinct::of("ids of both pools");
+        let mut pools = Vec::new();
+        // As many servers as either pool has workers, so that each of them is used, all in the same ticks.
+        for at in 0..4 {
+            let node = cluster.node(&format!("n{at}")).await;
+            for (text, within) in [("low", "0-3"), ("high", "4-7")] {
+                let pool = node.ledger.create_pool(&name(text), spec(3, within, "")).await;
+                pools.push((pool.unwrap(), node.machine.clone()));
+            }
+        }
+        for _ in 0..20 {
+            for (pool, _) in &pools {
+                let mut ids = [0; 50];
+                pool.mint(&mut ids).await.unwrap();
+                seen.extend(ids);
+            }
+            sleep(SECOND / 10).await;
+        }
+        assert_eq!(seen.len(), 4 * 2 * 20 * 50);
+    });
+}
+
+// claim: P14
 #[test]
 fn keepers_machines_and_clock_sequences_avoid_them_too() {
     in_paused_time(|| async {
@@ -211,6 +241,7 @@ fn the_same_definition_changes_nothing_and_another_is_refused() {
     });
 }
 
+// claim: P14
 #[test]
 fn a_dropped_pool_made_again_still_avoids_what_it_did() {
     in_paused_time(|| async {
@@ -230,6 +261,7 @@ fn a_dropped_pool_made_again_still_avoids_what_it_did() {
     });
 }
 
+// claim: P14
 #[test]
 fn every_server_follows_what_one_is_told_to_avoid() {
     in_paused_time(|| async {

@@ -41,6 +41,7 @@ async fn pool_on<R: Runtime>(store: &Arc<dyn Store>, runtime: &Arc<R>) -> (Arc<L
     (ledger, pool)
 }
 
+// claim: P11, P21
 #[test]
 fn ledgers_on_one_store_hold_different_workers() {
     run(|runtime| async move {
@@ -60,6 +61,7 @@ fn ledgers_on_one_store_hold_different_workers() {
     });
 }
 
+// claim: P21
 #[test]
 fn more_ids_than_a_second_has_wait_for_the_clock() {
     run(|runtime| async move {
@@ -111,6 +113,7 @@ fn closing_ends_the_keeper() {
     });
 }
 
+// claim: P11
 #[test]
 fn a_pool_of_uuid1_mints_over_several_ledgers() {
     run(|runtime| async move {
@@ -263,6 +266,7 @@ fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
     });
 }
 
+// claim: P12
 #[test]
 fn a_lent_window_is_renewed_by_its_version_only() {
     run(|runtime| async move {
@@ -444,6 +448,7 @@ fn named(name: &str) -> Name {
     Name::new(name).unwrap()
 }
 
+// claim: P15
 #[test]
 fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
     run(|runtime| async move {
@@ -481,6 +486,7 @@ fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
 }
 
 /// A misspelt pool stayed for ever.
+// claim: P15
 #[test]
 fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
     run(|runtime| async move {

@@ -197,6 +197,9 @@ fn a_number_is_judged_by_record_and_memory() {
         // Another process does not remember what this one has reserved.
         let other = world.start(None).await;
         assert_eq!(verdict(&other, "moved", 101).await, Verdict::Reserved);
+        // Given out before the restart, whatever comes next now.
+        assert_eq!(verdict(&other, "tens", 30).await, Verdict::Possible);
+        assert_eq!(verdict(&other, "tens", 50).await, Verdict::NotYet);
         assert_eq!(verdict(&other, "down", -3).await, Verdict::Reserved);
         let (all, more) = other
             .ledger

@@ -123,6 +123,7 @@ fn refusal<T>(answer: Result<T, LedgerError>) -> StoreError {
     error
 }
 
+// claim: P44
 #[test]
 fn a_machine_refuses_a_store_that_is_behind_what_it_remembers() {
     // Put back within the second in which the numbers were given out, and long after.
@@ -165,6 +166,7 @@ fn a_store_that_stays_as_it_was_left_is_taken_at_once() {
     });
 }
 
+// claim: P44
 #[test]
 fn another_machine_that_only_looked_on_refuses_too() {
     in_paused_time(|| async {
@@ -197,6 +199,7 @@ fn another_machine_that_only_looked_on_refuses_too() {
     });
 }
 
+// claim: P47
 #[test]
 fn stopped_for_good_outlives_the_process_until_a_restore() {
     in_paused_time(|| async {
@@ -224,6 +227,7 @@ fn stopped_for_good_outlives_the_process_until_a_restore() {
     });
 }
 
+// claim: P44
 #[test]
 fn a_new_server_refuses_while_one_lives_that_knows() {
     in_paused_time(|| async {
@@ -273,6 +277,7 @@ fn a_new_server_waits_no_longer_than_the_others_need() {
     });
 }
 
+// claim: P46
 #[test]
 fn a_journal_that_owns_more_than_was_reserved_is_enough_to_refuse() {
     in_paused_time(|| async {
@@ -314,6 +319,7 @@ fn a_journal_that_owns_more_than_was_reserved_is_enough_to_refuse() {
     });
 }
 
+// claim: P48
 #[test]
 fn a_restore_by_the_printed_rule_suffices_whatever_a_journal_owns() {
     in_paused_time(|| async {
@@ -351,6 +357,7 @@ fn a_restore_by_the_printed_rule_suffices_whatever_a_journal_owns() {
     });
 }
 
+// claim: P48
 #[test]
 fn what_was_claimed_before_a_restore_is_not_given_out_after_it() {
     in_paused_time(|| async {
@@ -399,6 +406,7 @@ fn lower(store: &MemoryStore, key: &str, by: u64) {
     store.fall_back_to(registers, "same");
 }
 
+// claim: P45
 #[test]
 fn a_mark_lowered_by_hand_stops_every_server_before_it_issues() {
     for sequence in ["orders", "bills"] {

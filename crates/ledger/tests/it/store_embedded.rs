@@ -9,7 +9,7 @@ use mintage_ledger::conformance::check_all;
 use mintage_ledger::embedded::{adopt, check};
 use mintage_ledger::{
     Cas, EmbeddedStore, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
-    SystemRuntime, Value, Version, embedded_folder, open_store, tools,
+    SystemRuntime, Value, Version, open_store, tools,
 };
 
 fn runtime() -> Arc<dyn Runtime> {
@@ -57,7 +57,7 @@ fn copy(from: &Path, to: &Path) {
 
 async fn put(store: &dyn Store, name: &str, version: u64, mark: u64) -> Result<Cas, StoreError> {
     let key = Key::new(name).expect("a valid key");
-    let expected = (version > 0).then_some(Version(version));
+    let expected = (version > 0).then_some(Version::of(version));
     let new = Value {
         mark,
         token: 1,
@@ -79,6 +79,7 @@ async fn mark(store: &dyn Store, name: &str) -> u64 {
         .mark
 }
 
+// claim: P35
 #[tokio::test]
 async fn a_second_opener_is_refused_and_told_who_has_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -117,6 +118,7 @@ async fn a_one_shot_command_waits_for_the_lock() {
 }
 
 /// A volume that is not mounted is an empty folder, or none.
+// claim: P41
 #[tokio::test]
 async fn a_store_that_is_gone_from_its_place_is_not_begun_anew() {
     let dir = tempfile::tempdir().unwrap();
@@ -183,6 +185,7 @@ async fn a_store_that_is_gone_from_its_place_is_not_begun_anew() {
     open(&fresh, &never).await.unwrap().close().await.unwrap();
 }
 
+// claim: P38
 #[tokio::test]
 async fn a_copied_folder_is_refused_until_it_is_adopted() {
     let dir = tempfile::tempdir().unwrap();
@@ -265,6 +268,7 @@ async fn restore_in_place(folder: &Path, numbers: u64) -> Result<tools::RestoreR
     tools::restore(&ask, runtime()).await
 }
 
+// claim: P42
 #[tokio::test]
 async fn tools_refuse_a_place_without_a_store() {
     let dir = tempfile::tempdir().unwrap();
@@ -277,6 +281,7 @@ async fn tools_refuse_a_place_without_a_store() {
     }
 }
 
+// claim: P27
 #[tokio::test]
 async fn a_folder_with_parts_missing_is_never_a_fresh_start() {
     for missing in ["mint.db", "witness", "folder.json"] {
@@ -415,5 +420,12 @@ async fn urls_name_the_folder() {
         store.close().await.unwrap();
     }
     assert!(path.join("mint.db").exists());
-    assert_eq!(embedded_folder(""), Path::new("./mint-data"));
+    // The library has no place of its own: the command's default is the command's.
+    for url in ["file:", "file://"] {
+        let error = open_store(url, &StoreSettings::default(), runtime())
+            .await
+            .err()
+            .unwrap();
+        assert_eq!(error.message, "store file: names no folder; write file:PATH");
+    }
 }

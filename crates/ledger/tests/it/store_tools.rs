@@ -87,6 +87,7 @@ async fn backed_up(cluster: &Cluster) -> Backup {
     backup
 }
 
+// claim: P48
 #[test]
 fn a_restored_backup_begins_above_all_that_was_given_out_since() {
     in_paused_time(|| async {
@@ -243,6 +244,7 @@ fn a_store_of_ones_own_stays_ones_own_after_a_restore() {
     });
 }
 
+// claim: P52
 #[test]
 fn a_move_seals_the_old_store_and_goes_on_above_in_the_new_one() {
     in_paused_time(|| async {
@@ -285,6 +287,7 @@ fn a_move_seals_the_old_store_and_goes_on_above_in_the_new_one() {
     });
 }
 
+// claim: P52
 #[test]
 fn who_was_cut_off_while_the_store_was_sealed_makes_nothing_when_he_comes_back() {
     in_paused_time(|| async {
@@ -460,6 +463,7 @@ async fn starts(cluster: &Cluster, store: &Arc<MemoryStore>) -> Result<(), Ledge
     ledger.close().await
 }
 
+// claim: P49
 #[test]
 fn a_restore_that_is_cut_off_anywhere_refuses_until_the_same_command_finishes_it() {
     in_paused_time(|| async {
@@ -609,6 +613,7 @@ fn another_restore_does_not_finish_one_that_was_cut_off_and_a_higher_advance_is_
     });
 }
 
+// claim: P48
 #[test]
 fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() {
     in_paused_time(|| async {
@@ -676,6 +681,7 @@ fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() 
     });
 }
 
+// claim: P48
 #[test]
 fn what_an_earlier_restore_skipped_stays_skipped_through_another_restore_and_a_move() {
     in_paused_time(|| async {

@@ -137,6 +137,7 @@ fn a_first_set_below_one_holds_in_every_store() {
     });
 }
 
+// claim: P1, P11, P53
 #[test]
 fn any_one_store_is_enough_and_nothing_repeats() {
     in_paused_time(|| async {
@@ -527,6 +528,7 @@ impl Set {
 
 /// A store dies at any write of a change, heard or not, and names are used at what is left, then at the other alone: no
 /// number of one definition comes again from another.
+// claim: P54
 #[test]
 fn a_change_that_a_store_breaks_off_mixes_no_two_definitions() {
     let by_sevens = SequenceSpec {
@@ -617,6 +619,7 @@ fn a_change_that_a_store_breaks_off_mixes_no_two_definitions() {
     assert!(served > 10 * refused, "{served} served, {refused} refused");
 }
 
+// claim: P19
 #[test]
 fn numbers_rise_when_another_store_is_taken_from() {
     in_paused_time(|| async {
@@ -653,6 +656,7 @@ fn numbers_rise_when_another_store_is_taken_from() {
     });
 }
 
+// claim: P20, P54
 #[test]
 fn a_change_needs_every_store_and_is_followed_by_all() {
     in_paused_time(|| async {
@@ -724,6 +728,7 @@ fn a_change_needs_every_store_and_is_followed_by_all() {
 }
 
 /// It would count the numbers of all stores as its own.
+// claim: P55
 #[test]
 fn a_store_of_a_set_does_not_serve_without_the_others() {
     in_paused_time(|| async {
@@ -743,6 +748,7 @@ fn a_store_of_a_set_does_not_serve_without_the_others() {
     });
 }
 
+// claim: P56
 #[test]
 fn a_store_is_added_above_all_that_was_given_out() {
     in_paused_time(|| async {
@@ -784,6 +790,7 @@ fn a_store_is_added_above_all_that_was_given_out() {
     });
 }
 
+// claim: P55
 #[test]
 fn a_set_refuses_what_does_not_belong_to_it() {
     in_paused_time(|| async {

@@ -176,6 +176,7 @@ impl World {
 }
 
 /// `store stripes add`, killed after some copying, could never be finished: the new store was not empty any more.
+// claim: P56
 #[test]
 fn a_store_is_added_to_a_set_by_the_same_command_wherever_that_was_cut_off() {
     in_paused_time(|| async {
@@ -201,6 +202,7 @@ fn a_store_is_added_to_a_set_by_the_same_command_wherever_that_was_cut_off() {
     });
 }
 
+// claim: P56
 #[test]
 fn an_addition_that_is_given_up_leaves_the_old_set_and_can_be_begun_again() {
     in_paused_time(|| async {
@@ -273,6 +275,7 @@ fn a_store_whose_addition_was_given_up_does_not_take_the_place_of_its_successor(
 }
 
 /// Who started on a store that was moved into half-way began every other name at 1.
+// claim: P52
 #[test]
 fn half_of_a_move_serves_nobody_and_the_same_command_finishes_it() {
     in_paused_time(|| async {

@@ -379,6 +379,7 @@ fn on_system<F: Future<Output = ()>>(work: impl FnOnce(Arc<dyn Runtime>) -> F) {
     });
 }
 
+// claim: P50, P51
 #[test]
 fn every_tool_knows_every_state_of_a_shared_store() {
     on_system(|runtime| async move {
@@ -387,6 +388,7 @@ fn every_tool_knows_every_state_of_a_shared_store() {
     });
 }
 
+// claim: P50, P51
 #[test]
 fn every_tool_knows_every_state_of_a_folder() {
     let folder = tempfile::tempdir().unwrap();

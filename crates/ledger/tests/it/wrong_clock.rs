@@ -53,6 +53,7 @@ fn assert_near(time: Timestamp, cluster: &Cluster) {
     assert!(off_ms.abs() < 5_000, "{off_ms} ms off");
 }
 
+// claim: P64
 #[test]
 fn a_running_process_takes_another_worker_once_the_step_is_confirmed() {
     for ahead_ms in AHEAD_MS {
@@ -251,6 +252,7 @@ fn when_a_wrong_clock_parked_all_workers_the_refusal_says_so_and_until_when() {
     });
 }
 
+// claim: P5
 #[test]
 fn nothing_repeats_when_the_wrong_time_comes_round() {
     in_paused_time(|| async {

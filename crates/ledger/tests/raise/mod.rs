@@ -14,7 +14,7 @@ pub(crate) async fn raise(
     if by_claim && version > 0 {
         let claim = Claim {
             key: key.clone(),
-            expected: Version(version),
+            expected: Version::of(version),
             add: 1,
             token,
         };
@@ -25,6 +25,6 @@ pub(crate) async fn raise(
         token,
         body: body.into(),
     };
-    let expected = (version > 0).then_some(Version(version));
+    let expected = (version > 0).then_some(Version::of(version));
     store.compare_and_set(key, expected, new, Marks::NeverLower).await
 }

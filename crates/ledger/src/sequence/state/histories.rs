@@ -119,7 +119,7 @@ impl World {
         let spec = SequenceSpec::default();
         World {
             state: State {
-                version: Some(Version(1)),
+                version: Some(Version::of(1)),
                 ..State::fresh(&spec, 0).unwrap()
             },
             name,
@@ -316,7 +316,7 @@ impl World {
             }
             self.stock.clear();
             self.state = State {
-                version: Some(Version(1)),
+                version: Some(Version::of(1)),
                 ..next
             };
             self.under_way = Some(now);
@@ -346,13 +346,14 @@ impl World {
     fn is_stored(&self) {
         let found = Versioned {
             value: self.state.write(1),
-            version: Version(1),
+            version: Version::of(1),
         };
         assert_eq!(State::read(&self.name, &found).unwrap(), self.state);
     }
 }
 
 proptest! {
+    // claim: P7
     #[test]
     fn no_history_of_changes_gives_out_a_number_twice(steps in prop::collection::vec(step(), 1..8000)) {
         let mut world = World::new();

@@ -17,7 +17,7 @@ impl Engine {
         let stamp = self.stamp(hash, batch);
         let current = stamp.map(|s| Current {
             mark: s.mark,
-            version: Version(s.version),
+            version: Version::of(s.version),
         });
         let commit = self.meta.commit + 1;
         let key = match op {
@@ -33,7 +33,7 @@ impl Engine {
                 Ok(Verdict::Go(version)) => {
                     let stamp = Stamp {
                         mark: new.mark,
-                        version: version.0,
+                        version: version.number(),
                         token: new.token,
                         commit,
                     };
@@ -72,7 +72,7 @@ impl Engine {
                 Ok(Some((version, mark))) => {
                     let stamp = Stamp {
                         mark,
-                        version: version.0,
+                        version: version.number(),
                         token: claim.token,
                         commit: self.meta.commit,
                     };

@@ -47,7 +47,7 @@ impl Row {
                 token,
                 body: self.body,
             },
-            version: Version(version),
+            version: Version::of(version),
         }
     }
 }

@@ -115,7 +115,7 @@ impl Drop for Folder {
 }
 
 /// Whether anything of a store is in a folder.
-pub(super) fn is_begun(path: &Path) -> bool {
+pub fn is_begun(path: &Path) -> bool {
     let mut names = MADE.iter().chain([&CREATING]);
     names.any(|name| is_there(&path.join(name)))
 }
@@ -439,9 +439,11 @@ fn make_folder(path: &Path, allowed: &[String]) -> Result<(), StoreError> {
     }
     // A refusal must leave nothing behind.
     let above = std::path::absolute(path).map_err(|e| errors::system(path, "cannot be created", &e))?;
-    if let Some(above) = above.ancestors().find(|above| above.exists()) {
-        check_file_system(path, above, allowed)?;
-    }
+    let there = above
+        .ancestors()
+        .find(|above| above.exists())
+        .unwrap_or(Path::new("/"));
+    check_file_system(path, there, allowed)?;
     let make = || -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -451,8 +453,15 @@ fn make_folder(path: &Path, allowed: &[String]) -> Result<(), StoreError> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
             made => made?,
         }
-        let parent = path.canonicalize()?;
-        File::open(parent.parent().unwrap_or(Path::new("/")))?.sync_all()
+        // Each folder that was made is a name in the one above it, which must not be lost in a power cut either.
+        let there = there.canonicalize()?;
+        for above in path.canonicalize()?.ancestors().skip(1) {
+            File::open(above)?.sync_all()?;
+            if above == there {
+                break;
+            }
+        }
+        Ok(())
     };
     make().map_err(|e| errors::system(path, "cannot be created", &e))
 }

@@ -51,19 +51,17 @@ use engine::{Answer, Call, Message, Op, closed};
 use folder::Folder;
 use witness::WitnessFile;
 
+pub use folder::is_begun;
 pub use repair::{RepairReport, repair};
 pub use tools::{CheckReport, ToolReport, adopt, check};
 pub(crate) use tools::{adopt_as, check_each, make_to_restore, open_to_restore};
-
-/// The folder when a URL names none.
-pub const DEFAULT_FOLDER: &str = "./mint-data";
 
 /// The embedded store. Thread-safe; exclusive: its folder is locked while it is open.
 ///
 /// ```
 /// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 /// # let dir = tempfile::tempdir().unwrap();
-/// # let folder = dir.path().join("mint-data");
+/// # let folder = dir.path().join("ids");
 /// # rt.block_on(async {
 /// use mintage_ledger::{Cas, EmbeddedStore, Key, Marks, Store, StoreSettings, SystemRuntime, Value, Version};
 ///
@@ -71,7 +69,7 @@ pub const DEFAULT_FOLDER: &str = "./mint-data";
 /// let store = EmbeddedStore::open(&folder, &StoreSettings::default(), runtime.clone()).await?;
 /// let key = Key::new("seq/orders")?;
 /// let new = Value { mark: 1000, token: 1, body: "{}".into() };
-/// assert_eq!(store.compare_and_set(&key, None, new, Marks::NeverLower).await?, Cas::Done(Version(1)));
+/// assert_eq!(store.compare_and_set(&key, None, new, Marks::NeverLower).await?, Cas::Done(Version::of(1)));
 /// store.close().await?;
 ///
 /// let store = EmbeddedStore::open(&folder, &StoreSettings::default(), runtime).await?;

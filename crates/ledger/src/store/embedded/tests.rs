@@ -160,7 +160,7 @@ fn value(mark: u64) -> Value {
 }
 
 async fn put(store: &EmbeddedStore, name: &str, version: u64, mark: u64) -> Result<Cas, StoreError> {
-    let expected = (version > 0).then_some(Version(version));
+    let expected = (version > 0).then_some(Version::of(version));
     store
         .compare_and_set(&key(name), expected, value(mark), Marks::NeverLower)
         .await
@@ -170,7 +170,7 @@ async fn claim(store: &EmbeddedStore, name: &str, version: u64, add: u64) -> Res
     store
         .claim(&Claim {
             key: key(name),
-            expected: Version(version),
+            expected: Version::of(version),
             add,
             token: 99,
         })
@@ -194,7 +194,7 @@ async fn everything(store: &EmbeddedStore) -> BTreeMap<String, (u64, u64)> {
     let mut all = BTreeMap::new();
     for prefix in ["a", "b", "c", "k", "s"] {
         for (key, found) in store.scan(&key(prefix), None, SCAN_LIMIT_MAX).await.unwrap() {
-            all.insert(key.to_string(), (found.version.0, found.value.mark));
+            all.insert(key.to_string(), (found.version.number(), found.value.mark));
         }
     }
     all
@@ -226,6 +226,7 @@ async fn a_tiny_witness_keeps_the_contract() {
     .await;
 }
 
+// claim: P28
 #[tokio::test]
 async fn a_failed_witness_sync_stops_the_store_for_good() {
     for by_claim in [true, false] {
@@ -263,10 +264,10 @@ async fn a_failed_witness_sync_stops_the_store_for_good() {
         let store = open(dir.path()).await;
         let found = store.get(&key("k")).await.unwrap().unwrap();
         invariant!(
-            [(1, 10), (2, 15)].contains(&(found.version.0, found.value.mark)),
+            [(1, 10), (2, 15)].contains(&(found.version.number(), found.value.mark)),
             "{found:?}"
         );
-        claim(&store, "k", found.version.0, 1).await.unwrap();
+        claim(&store, "k", found.version.number(), 1).await.unwrap();
     }
 }
 
@@ -287,7 +288,7 @@ async fn a_write_that_fails_half_way_stops_the_store() {
         store.close().await.unwrap_err();
         let found = open(dir.path()).await.get(&key("k")).await.unwrap().unwrap();
         invariant!(
-            [(1, 10), (2, 15)].contains(&(found.version.0, found.value.mark)),
+            [(1, 10), (2, 15)].contains(&(found.version.number(), found.value.mark)),
             "{written}: {found:?}"
         );
     }
@@ -323,7 +324,7 @@ async fn a_claim_on_a_full_disk_is_not_done_and_goes_on_later() {
         "reads go on"
     );
     script.lock().unwrap().write_fails = None;
-    assert_eq!(claim(&store, "k", 1, 5).await, Ok(Cas::Done(Version(2))));
+    assert_eq!(claim(&store, "k", 1, 5).await, Ok(Cas::Done(Version::of(2))));
 }
 
 #[tokio::test]
@@ -434,6 +435,7 @@ async fn a_full_witness_is_compacted() {
 
 /// Every state of the database with every state of the witness: what the order of writes can leave behind is
 /// taken, everything else is refused, and no mark is ever lower than what the witness had seen.
+// claim: P27
 #[tokio::test]
 async fn halves_of_different_ages_are_refused_or_complete() {
     let dir = quick_dir();
@@ -485,7 +487,7 @@ async fn halves_of_different_ages_are_refused_or_complete() {
 }
 
 async fn history_version(store: &EmbeddedStore, name: &str) -> u64 {
-    store.get(&key(name)).await.unwrap().unwrap().version.0
+    store.get(&key(name)).await.unwrap().unwrap().version.number()
 }
 
 /// A store of some size, closed cleanly or crashed, and what it holds.
@@ -516,6 +518,7 @@ async fn sample(dir: &Path, clean: bool) -> (PathBuf, BTreeMap<String, (u64, u64
 }
 
 /// (600 flips in a bare WAL: 541 silently lowered a mark.)
+// claim: P27
 #[tokio::test]
 async fn no_flipped_byte_lowers_a_mark() {
     for clean in [true, false] {
@@ -589,14 +592,16 @@ async fn random_work_agrees_with_a_model_through_crashes() {
         match random(10) {
             0..=2 if held.is_some() => {
                 let add = random(50) + 1;
-                claim(&store, &name, version.unwrap().0, add).await.unwrap();
+                claim(&store, &name, version.unwrap().number(), add)
+                    .await
+                    .unwrap();
                 let held = model.get_mut(&name).unwrap();
                 held.value = Value {
                     mark: mark + add,
                     token: 99,
                     body: held.value.body.clone(),
                 };
-                held.version.0 += 1;
+                held.version = Version::of(held.version.number() + 1);
             }
             3..=6 => {
                 // Marks of zero now and then, so that registers can go.
@@ -608,7 +613,7 @@ async fn random_work_agrees_with_a_model_through_crashes() {
                 let done = store
                     .compare_and_set(&key(&name), version, value(mark), Marks::NeverLower)
                     .await;
-                let version = Version(version.map_or(1, |v| v.0 + 1));
+                let version = Version::of(version.map_or(1, |v| v.number() + 1));
                 assert_eq!(done, Ok(Cas::Done(version)), "seed {seed} step {step}");
                 model.insert(
                     name,
@@ -624,7 +629,7 @@ async fn random_work_agrees_with_a_model_through_crashes() {
                     .compare_and_set(&key(&name), version, down.clone(), Marks::GiveBack)
                     .await
                     .unwrap();
-                let version = Version(version.unwrap().0 + 1);
+                let version = Version::of(version.unwrap().number() + 1);
                 model.insert(name, Versioned { value: down, version });
             }
             8 if held.is_some() && mark == 0 => {
@@ -774,7 +779,7 @@ async fn a_copy_that_starts_on_this_machine_stops_the_original() {
     folder.write_identity(&identity, true).unwrap();
     drop(folder);
     let second = open("clone").await.unwrap();
-    assert_eq!(put(&store, "k", 1, 8).await.unwrap(), Cas::Done(Version(2)));
+    assert_eq!(put(&store, "k", 1, 8).await.unwrap(), Cas::Done(Version::of(2)));
     for _ in 0..5 {
         tick_now(&store).await;
     }
@@ -789,7 +794,7 @@ async fn a_copy_that_starts_on_this_machine_stops_the_original() {
     for _ in 0..5 {
         tick_now(&second).await;
     }
-    assert_eq!(put(&second, "k", 1, 8).await.unwrap(), Cas::Done(Version(2)));
+    assert_eq!(put(&second, "k", 1, 8).await.unwrap(), Cas::Done(Version::of(2)));
 }
 
 /// The name follows every acknowledgement: after claims, commits and compactions alike.
@@ -823,6 +828,7 @@ async fn the_folder_says_how_far_its_witness_got() {
 }
 
 /// Damage that a start refuses, and what a repair makes of it.
+// claim: P43
 #[tokio::test]
 async fn a_repair_never_lowers_a_mark() {
     type Break = fn(&Path);
@@ -912,8 +918,8 @@ async fn a_repair_never_lowers_a_mark() {
                 .unwrap_or_else(|| panic!("{what}: {name} {report:?}"));
             invariant!(found.value.mark >= *mark, "{what}: {name} fell to {found:?}");
             let next = found.value.mark + 1;
-            put(&store, name, found.version.0, next).await.unwrap();
-            claim(&store, name, found.version.0 + 1, 1).await.unwrap();
+            put(&store, name, found.version.number(), next).await.unwrap();
+            claim(&store, name, found.version.number() + 1, 1).await.unwrap();
         }
         store.close().await.unwrap();
         let checked = check(&path, &StoreSettings::default(), runtime).await.unwrap();
@@ -982,7 +988,7 @@ async fn full_disk(mount: &Path) -> Result<(), String> {
             token: 1,
             body: body.clone(),
         };
-        let expected = (version > 0).then_some(Version(version));
+        let expected = (version > 0).then_some(Version::of(version));
         let name = key(&format!("k{version}"));
         match store
             .compare_and_set(&key("k"), expected, new.clone(), Marks::NeverLower)
@@ -1006,8 +1012,8 @@ async fn full_disk(mount: &Path) -> Result<(), String> {
         .await
         .map_err(|e| e.to_string())?
         .ok_or("gone")?;
-    if held.version.0 != version {
-        return Err(format!("{} instead of {version}", held.version.0));
+    if held.version.number() != version {
+        return Err(format!("{} instead of {version}", held.version.number()));
     }
     // The witness was written in full when it was made: claims go on.
     claim(&store, "k", version, 1)

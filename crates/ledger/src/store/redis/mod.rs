@@ -157,9 +157,9 @@ impl RedisStore {
         let register = self.register(key);
         let args = vec![
             expected
-                .map_or(String::new(), |version| version.0.to_string())
+                .map_or(String::new(), |version| version.number().to_string())
                 .into(),
-            next.0.to_string().into(),
+            next.number().to_string().into(),
             new.mark.to_string().into(),
             format!("{:032x}", new.token).into(),
             new.body.clone().into(),
@@ -193,8 +193,8 @@ impl RedisStore {
         };
         let register = self.register(key);
         let args = vec![
-            claim.expected.0.to_string().into(),
-            next.0.to_string().into(),
+            claim.expected.number().to_string().into(),
+            next.number().to_string().into(),
             claim.add.to_string().into(),
             format!("{:032x}", claim.token).into(),
         ];
@@ -216,7 +216,7 @@ impl RedisStore {
                 Verdict::Go(_) => Ok(None),
             };
         let register = self.register(key);
-        let args = vec![expected.0.to_string().into(), key.as_str().into()];
+        let args = vec![expected.number().to_string().into(), key.as_str().into()];
         let answer = self.link.write(What("removal of", key.as_str()), |connected| {
             self.ask(connected, &REMOVE, &register, args)
         });
@@ -284,8 +284,8 @@ fn nonsense(what: &str, answer: &Answer) -> StoreError {
 
 /// The version after a guarded write; `None` where the rules must say that there is none.
 fn version_after(expected: Option<Version>) -> Option<Version> {
-    let next = expected.map_or(Some(1), |version| version.0.checked_add(1))?;
-    (next < 1 << 56).then_some(Version(next))
+    let next = expected.map_or(Some(1), |version| version.number().checked_add(1))?;
+    (next < 1 << 56).then_some(Version::of(next))
 }
 
 impl fmt::Debug for RedisStore {

@@ -142,7 +142,7 @@ fn register(version: &[u8], mark: &[u8], token: &[u8], body: &[u8]) -> Option<Ve
             token: u128::from_str_radix(text(token)?, 16).ok()?,
             body: text(body)?.to_string(),
         },
-        version: Version(text(version)?.parse().ok()?),
+        version: Version::of(text(version)?.parse().ok()?),
     })
 }
 

@@ -12,7 +12,7 @@ use super::identity::{Head, check_head, damaged, emptied};
 use super::row::{Arg, Row};
 use super::session::{Dialect, Fault, Session, Sort};
 use super::statements::REGISTER;
-use crate::store::{Class, Key, Outcome, Store, StoreError, StoreErrorKind, Versioned};
+use crate::store::{Class, Key, Outcome, StoreError, StoreErrorKind, Versioned};
 
 /// How old the last look at class, cluster id and schema may be.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
@@ -142,8 +142,9 @@ impl<D: Dialect> Checkout<'_, D> {
                 if recent && self.has_same_view().await? {
                     return Ok(());
                 }
-                let (cluster, known) = (Some(store.cluster_id), Some(store.class()));
-                store.eyes.look(&mut self.kept.session, cluster, known).await
+                let (cluster, known) = (Some(store.cluster_id), Some(store.known()));
+                let session = &mut self.kept.session;
+                store.eyes.look(session, cluster, known, false).await
             }
         };
         let probe = match news {

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use super::connections::{Connections, Kept};
 use super::galera;
-use super::identity::{Copy, MetaRow, check_head, hex, judge_copy, letter, not_made, same_copy, taken_over};
+use super::identity::{
+    Copy, Known, MetaRow, check_head, fallen, hex, judge_copy, letter, not_made, same_copy, taken_over,
+};
 use super::row::{Arg, Row};
 use super::session::{Dialect, Fault, Probe, Session, Sort};
 use super::statements::{META, REGISTER, Statements};
+use super::vouched::{BEATS, Beats, LOOK_AGAIN};
 use crate::runtime::{BoxFuture, Runtime};
-use crate::store::{Class, Outcome, StoreError, StoreSettings};
+use crate::store::{Outcome, StoreError, StoreSettings};
 
 /// Waits for `call` until `until` in boot time.
 pub(super) async fn within<T>(
@@ -181,10 +184,10 @@ impl<D: Dialect> Eyes<D> {
     pub(super) async fn make(
         self: Arc<Self>,
         expected: Option<u128>,
-        known: Option<Class>,
+        known: Option<Known>,
     ) -> Result<Kept<D::Session>, StoreError> {
         let mut session = self.connect().await?;
-        let (meta, probe) = self.look(&mut session, expected, known).await?;
+        let (meta, probe) = self.look(&mut session, expected, known, true).await?;
         self.rehearse(&mut session).await?;
         let now = self.runtime.boottime();
         Ok(Kept {
@@ -197,12 +200,13 @@ impl<D: Dialect> Eyes<D> {
     }
 
     /// Looks at schema, cluster id, class and copy. A copy that lags may lag in what it says of the class, too:
-    /// `known` is what this process saw last.
+    /// `known` is what this process has seen lately; `is_new`: this connection was made just now.
     pub(super) async fn look(
         &self,
         session: &mut D::Session,
         expected: Option<u128>,
-        known: Option<Class>,
+        known: Option<Known>,
+        is_new: bool,
     ) -> Result<(MetaRow, Probe), StoreError> {
         let (store, settings) = (self.dialect.label(), &self.settings);
         let rows = self.step(session.rows(&self.statements.meta, &[], &META)).await;
@@ -226,12 +230,35 @@ impl<D: Dialect> Eyes<D> {
             };
             return Err(fault.error(store, "takes no writes", Outcome::NotDone));
         }
-        match judge_copy(&meta, known, &probe, settings.allow_lossy || settings.accept_copy) {
+        let accept = settings.allow_lossy || settings.accept_copy;
+        match judge_copy(&meta, known.as_ref(), &probe, accept, is_new) {
             Copy::Same => {}
             Copy::Refused => return Err(taken_over(store, &meta, &probe)),
             Copy::Record => self.record(session, &meta, &probe).await?,
+            Copy::Unvouched => match self.beats(session).await?.vouch_for_class() {
+                true => self.record(session, &meta, &probe).await?,
+                false => return Err(taken_over(store, &meta, &probe)),
+            },
+            Copy::Fallen => {
+                let before = self.beats(session).await?;
+                self.runtime.sleep(LOOK_AGAIN).await;
+                match self.beats(session).await?.vouch_for_copy(&before) {
+                    true => self.record(session, &meta, &probe).await?,
+                    false => return Err(fallen(store, &probe)),
+                }
+            }
         }
         Ok((meta, probe))
+    }
+
+    /// When servers wrote to this copy last.
+    async fn beats(&self, session: &mut D::Session) -> Result<Beats, StoreError> {
+        let rows = self.step(session.rows(&self.statements.beats, &[], &BEATS)).await;
+        let failed = |fault: Fault| {
+            let what = "cannot read when servers wrote last";
+            fault.error(self.dialect.label(), what, Outcome::NotDone)
+        };
+        Ok(Beats::read(&rows.map_err(failed)?))
     }
 
     /// Notes another copy, or another class.

@@ -5,6 +5,7 @@ use super::galera;
 use super::row::Field;
 use super::session::Probe;
 use super::statements::SCHEMA_VERSION;
+use super::vouched::WRITTEN_WITHIN_S;
 use crate::advice::Advice;
 
 /// What the first columns of every read say.
@@ -148,6 +149,11 @@ pub(super) enum Copy {
     Same,
     /// To be written down: another class, or a failover that lost nothing, or one that was accepted.
     Record,
+    /// A copy that says of itself that it lacks nothing took over: to be written down if somebody else vouches for that.
+    Unvouched,
+    /// The copy that is known has fallen from a class that another one had, perhaps since it lives on beside a promoted
+    /// one: to be written down if the other servers use it.
+    Fallen,
     /// Another copy took over, and it may lack what the last one acknowledged.
     Refused,
 }
@@ -165,29 +171,90 @@ pub(super) fn same_copy(one: &str, other: &str) -> bool {
     }
 }
 
-/// Compares the copy that answers with the one in `mint_meta`. Only a class that both that row and this process
-/// know to be [`Class::Survives`] lets another copy take over.
-pub(super) fn judge_copy(meta: &MetaRow, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
+/// What a process has seen of the store before.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// The class, if it was seen so lately that the process can vouch for it.
+    pub(super) class: Option<Class>,
+    /// The copy of the data.
+    pub(super) copy: String,
+}
+
+/// Whether a copy is one from before another that was followed: PostgreSQL counts timelines up with every promotion.
+fn is_older(copy: &str, than: &str) -> bool {
+    let read = |copy: &str| {
+        let (system, line) = copy.split_once('/')?;
+        Some((system.to_string(), u64::from_str_radix(line, 16).ok()?))
+    };
+    match (read(copy), read(than)) {
+        (Some((system, line)), Some((other, followed))) => system == other && line < followed,
+        _ => false,
+    }
+}
+
+/// Compares the copy that answers with the one in `mint_meta`, and both with what this process knows.
+/// Only a class that both that row and somebody else know to be [`Class::Survives`] lets another copy take over.
+/// `is_new`: the connection was made just now, so that this process may have been away.
+pub(super) fn judge_copy(
+    meta: &MetaRow,
+    known: Option<&Known>,
+    probe: &Probe,
+    allow_lossy: bool,
+    is_new: bool,
+) -> Copy {
+    if !allow_lossy && known.is_some_and(|known| is_older(&probe.copy, &known.copy)) {
+        return Copy::Refused;
+    }
+    let known = known.and_then(|known| known.class);
     let same = same_copy(&meta.copy, &probe.copy);
+    let survives = meta.class == letter(Class::Survives);
     if same && meta.class == letter(probe.durability.class) {
         return Copy::Same;
     }
-    let survives =
-        meta.class == letter(Class::Survives) && known.is_none_or(|class| class == Class::Survives);
-    if same || survives || allow_lossy || galera::goes_on(&meta.copy, &probe.copy) {
+    let knew_better = known.is_none_or(|class| class == Class::Survives);
+    if same && survives && knew_better && is_new && !allow_lossy {
+        return Copy::Fallen;
+    }
+    if same || allow_lossy || galera::goes_on(&meta.copy, &probe.copy) {
         return Copy::Record;
     }
-    Copy::Refused
+    match known {
+        Some(Class::Survives) if survives => Copy::Record,
+        None if survives => Copy::Unvouched,
+        _ => Copy::Refused,
+    }
+}
+
+/// The copy that is known has fallen from class S while this process was away (docs/stores-sql.md).
+pub(super) fn fallen(store: &str, probe: &Probe) -> StoreError {
+    refused(
+        StoreErrorKind::Unavailable,
+        store,
+        format!(
+            "it is the copy that is known ({}), of class {} now, and was of class S before this server lost its \
+             connection; no other server writes to it: a standby may have been promoted, which the others use",
+            probe.copy,
+            letter(probe.durability.class)
+        ),
+        Advice::AcceptFallen,
+    )
 }
 
 /// Another copy took over where that may have lost something (docs/stores-sql.md).
 pub(super) fn taken_over(store: &str, meta: &MetaRow, probe: &Probe) -> StoreError {
+    let unvouched = match meta.class == letter(Class::Survives) {
+        true => format!(
+            "; that the class was S to the end is said by this copy alone: no server runs that has seen it lately, and \
+             none has written to it within {WRITTEN_WITHIN_S} s"
+        ),
+        false => String::new(),
+    };
     refused(
         StoreErrorKind::Foreign,
         store,
         format!(
             "another copy of the data answers ({}) than the one that acknowledged the last writes ({}, class {}): \
-             a replica was promoted, or the database was restored or moved, and marks may have gone back",
+             a replica was promoted, or the database was restored or moved, and marks may have gone back{unvouched}",
             probe.copy, meta.copy, meta.class
         ),
         Advice::AcceptCopy,
@@ -232,11 +299,13 @@ mod tests {
             (("7/1", "D"), ("7/1", Durable), false, Copy::Same),
             (("7/1", "S"), ("7/1", Survives), false, Copy::Same),
             (("7/1", "D"), ("7/1", Survives), false, Copy::Record),
-            (("7/1", "S"), ("7/1", Durable), false, Copy::Record),
+            (("7/1", "S"), ("7/1", Durable), false, Copy::Fallen),
+            (("7/1", "S"), ("7/1", Durable), true, Copy::Record),
             (("7/1", "D"), ("7/2", Durable), false, Copy::Refused),
             (("7/1", "D"), ("7/2", Survives), false, Copy::Refused),
             (("7/1", "L"), ("7/2", Durable), false, Copy::Refused),
-            (("7/1", "S"), ("7/2", Durable), false, Copy::Record),
+            (("7/1", "S"), ("7/2", Durable), false, Copy::Unvouched),
+            (("7/1", "S"), ("7/2", Durable), true, Copy::Record),
             (("7/1", "D"), ("7/2", Lossy), true, Copy::Record),
             // An account that may not read the system identifier, and one that may.
             (("7/1", "D"), ("unknown/1", Durable), false, Copy::Same),
@@ -254,13 +323,33 @@ mod tests {
                 None,
                 &probe(found.0, found.1),
                 allow_lossy,
+                true,
             );
             assert_eq!(judged, copy, "{known:?} {found:?} {allow_lossy}");
         }
         // A copy that lags says that it survives; this process has seen since that it need not.
-        let (meta, probe) = (meta("7/1", "S"), probe("7/2", Durable));
-        assert_eq!(judge_copy(&meta, Some(Durable), &probe, false), Copy::Refused);
-        assert_eq!(judge_copy(&meta, Some(Survives), &probe, false), Copy::Record);
+        let seen = |class| Known {
+            class: Some(class),
+            copy: "7/1".into(),
+        };
+        let (meta, other) = (meta("7/1", "S"), probe("7/2", Durable));
+        let judge = |known: Option<Known>, probe: &Probe, accept, is_new| {
+            judge_copy(&meta, known.as_ref(), probe, accept, is_new)
+        };
+        assert_eq!(judge(Some(seen(Durable)), &other, false, true), Copy::Refused);
+        assert_eq!(judge(Some(seen(Survives)), &other, false, true), Copy::Record);
+        // The old primary, beside a promoted standby; or its settings were changed under a connection that lives.
+        let old = probe("7/1", Durable);
+        assert_eq!(judge(Some(seen(Survives)), &old, false, true), Copy::Fallen);
+        assert_eq!(judge(Some(seen(Survives)), &old, false, false), Copy::Record);
+        assert_eq!(judge(Some(seen(Survives)), &old, true, true), Copy::Record);
+        assert_eq!(judge(Some(seen(Durable)), &old, false, true), Copy::Record);
+        // And one who has followed the promoted one.
+        let followed = Known {
+            class: Some(Durable),
+            copy: "7/2".into(),
+        };
+        assert_eq!(judge(Some(followed), &old, false, false), Copy::Refused);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) mod session;
 pub(super) mod standbys;
 pub(super) mod statements;
 pub(super) mod url;
+mod vouched;
+pub(crate) mod warned;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -41,9 +43,10 @@ use crate::runtime::Runtime;
 use checkout::{Checkout, is_final};
 use connections::{CONNECTIONS_MAX, Connections, Kept};
 use eyes::{ATTEMPT_MAX, Eyes, attempt, within};
-use identity::{damaged, hex, read_hex};
+use identity::{Known, damaged, hex, read_hex};
 use row::{Arg, Column, Field, Row};
 use session::{Dialect, Fault, Probe, Session, Sort};
+use vouched::LATELY;
 
 #[cfg(feature = "postgres")]
 pub(super) use identity::UNKNOWN_SYSTEM;
@@ -65,8 +68,9 @@ pub(super) struct SqlStore<D: Dialect> {
     connections: Arc<Connections<D::Session>>,
     cluster_id: u128,
     cluster: String,
-    /// The last probe.
+    /// The last probe, and when that was, in boot time.
     probe: Mutex<Probe>,
+    probed_at: Mutex<Duration>,
     stopped: OnceLock<StoreError>,
 }
 
@@ -91,12 +95,14 @@ pub(super) async fn open<D: Dialect>(
     eyes.refuse_pooler(&mut kept.session).await?;
     let (meta, probe) = *kept.news.take().expect("it was looked at");
     connections.put(kept);
+    let now = eyes.runtime.boottime();
     Ok(Arc::new(SqlStore {
         eyes,
         connections,
         cluster_id: meta.head.cluster_id,
         cluster: hex(meta.head.cluster_id),
         probe: Mutex::new(probe),
+        probed_at: Mutex::new(now),
         stopped: OnceLock::new(),
     }))
 }
@@ -124,6 +130,19 @@ impl<D: Dialect> SqlStore<D> {
             probe.started_s = last.started_s;
         }
         *last = probe;
+        *self.probed_at.lock().unwrap_or_else(PoisonError::into_inner) = self.eyes.runtime.boottime();
+    }
+
+    /// What this process has seen. That the store may lose something is never forgotten.
+    fn known(&self) -> Known {
+        let probed_at = *self.probed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let ago = self.eyes.runtime.boottime().saturating_sub(probed_at);
+        let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+        let class = probe.durability.class;
+        Known {
+            class: (class != Class::Survives || ago <= LATELY).then_some(class),
+            copy: probe.copy.clone(),
+        }
     }
 
     /// A connection that may be written through: known to be alive, and looked at within the last minute.
@@ -152,7 +171,7 @@ impl<D: Dialect> SqlStore<D> {
         let kept = match self.alive(until).await {
             Some(kept) => kept,
             None => {
-                let making = Arc::clone(&self.eyes).make(Some(self.cluster_id), Some(self.class()));
+                let making = Arc::clone(&self.eyes).make(Some(self.cluster_id), Some(self.known()));
                 let made = attempt(&self.eyes, &self.connections, until, Box::pin(making)).await;
                 made.map_err(|error| if is_final(&error) { self.stop(error) } else { error })?
             }
@@ -195,7 +214,21 @@ impl<D: Dialect> SqlStore<D> {
         done: Version,
         judge: impl Fn(Option<Current>) -> Result<Verdict, StoreError>,
     ) -> Result<Cas, StoreError> {
+        let asked_of = self.incarnation();
         let mut checkout = self.checkout(what).await?;
+        if self.incarnation() != asked_of {
+            // The caller's version may be of a write that this copy does not have, under the number of another (protocol
+            // R6): he looks first.
+            checkout.done();
+            return Err(StoreError::new(
+                StoreErrorKind::Unavailable,
+                Outcome::NotDone,
+                format!(
+                    "store {}: {what}: another copy of the data answers since",
+                    self.label()
+                ),
+            ));
+        }
         for _ in 0..ATTEMPTS_MAX {
             match write {
                 None => {}
@@ -266,20 +299,26 @@ impl<D: Dialect> SqlStore<D> {
         let Some(version) = expected else {
             let args = [name, values[0], values[1], values[2], cluster];
             let write = Some((&self.eyes.statements.insert, &args[..]));
-            return self.conditionally(&what, key, write, Version(1), judge).await;
+            return self.conditionally(&what, key, write, Version::of(1), judge).await;
         };
         let args = [
             values[0],
             values[1],
             values[2],
             name,
-            Arg::Int(as_int(version.0)),
+            Arg::Int(as_int(version.number())),
             Arg::Int(highest),
             cluster,
         ];
         let write = can_be_stored(version).then_some((&self.eyes.statements.update, &args[..]));
-        self.conditionally(&what, key, write, Version(version.0.saturating_add(1)), judge)
-            .await
+        self.conditionally(
+            &what,
+            key,
+            write,
+            Version::of(version.number().saturating_add(1)),
+            judge,
+        )
+        .await
     }
 
     async fn add(&self, claim: &Claim) -> Result<Cas, StoreError> {
@@ -290,7 +329,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(as_int(claim.add)),
             Arg::Text(&token),
             Arg::Text(claim.key.as_str()),
-            Arg::Int(as_int(claim.expected.0)),
+            Arg::Int(as_int(claim.expected.number())),
             Arg::Int(i64::MAX - as_int(claim.add)),
             Arg::Text(&self.cluster),
         ];
@@ -302,14 +341,14 @@ impl<D: Dialect> SqlStore<D> {
             })
         };
         let what = format!("cannot claim {} of {}", claim.add, claim.key);
-        let done = Version(claim.expected.0.saturating_add(1));
+        let done = Version::of(claim.expected.number().saturating_add(1));
         self.conditionally(&what, &claim.key, write, done, judge).await
     }
 
     async fn take_away(&self, key: &Key, expected: Version) -> Result<Cas, StoreError> {
         let args = [
             Arg::Text(key.as_str()),
-            Arg::Int(as_int(expected.0)),
+            Arg::Int(as_int(expected.number())),
             Arg::Text(&self.cluster),
         ];
         let write = can_be_stored(expected).then_some((&self.eyes.statements.delete, &args[..]));
@@ -361,7 +400,7 @@ impl<D: Dialect> SqlStore<D> {
                 token: read_hex(token.text()?)?,
                 body: body.text()?.to_string(),
             };
-            let version = Version(u64::try_from(version.int()?).ok().filter(|v| *v > 0)?);
+            let version = Version::of(u64::try_from(version.int()?).ok().filter(|v| *v > 0)?);
             Some((Key::new(key.text()?).ok()?, Versioned { value, version }))
         };
         match read() {
@@ -384,7 +423,7 @@ fn as_int(value: u64) -> i64 {
 
 /// Whether a register can be at this version and be written once more.
 fn can_be_stored(version: Version) -> bool {
-    version.0 < (1 << 56) - 1
+    version.number() < (1 << 56) - 1
 }
 
 /// The first text after all that start with `prefix`. Keys are ASCII below `DEL`, so that its last byte has a
@@ -413,11 +452,8 @@ impl<D: Dialect> Store for SqlStore<D> {
 
     fn incarnation(&self) -> Option<String> {
         let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
-        // A restart loses nothing but in class L.
-        Some(match probe.durability.class {
-            Class::Lossy => format!("{} since @{}", probe.copy, probe.started_s),
-            Class::Survives | Class::Durable => probe.copy.clone(),
-        })
+        // A restart loses what was shown and not kept, and in class L what was acknowledged.
+        Some(format!("{} since @{}", probe.copy, probe.started_s))
     }
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {

@@ -56,7 +56,8 @@ macro_rules! session {
                             Arg::Int(int) => query.bind(int),
                         };
                     }
-                    Ok(query.execute(self).await?.rows_affected())
+                    let answer = $crate::store::sql::warned::unwarned(query.execute(self));
+                    Ok(answer.await?.rows_affected())
                 })
             }
 

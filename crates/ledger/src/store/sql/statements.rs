@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::row::Column;
+use crate::store::PROGRESS_KEY;
 
 /// The schema version that this program makes and understands.
 pub(in super::super) const SCHEMA_VERSION: i64 = 1;
@@ -24,6 +25,8 @@ pub(crate) struct Texts {
     pub(in super::super) unless_there: &'static str,
     /// The server's clock, in microseconds since 1970.
     pub(in super::super) wall: &'static str,
+    /// The age of `written_at` in whole seconds.
+    pub(in super::super) age: &'static str,
     /// The tables.
     pub(in super::super) schema: &'static str,
 }
@@ -49,6 +52,8 @@ pub(in super::super) struct Statements {
     pub(super) meta: Arc<str>,
     /// `(copy, class, cluster, old copy, old class)`
     pub(super) record: Arc<str>,
+    /// `()` -> [`super::vouched::BEATS`]
+    pub(super) beats: Arc<str>,
     /// `(cluster, copy, class)`
     pub(super) insert_meta: Arc<str>,
     /// `(token, body)`
@@ -139,6 +144,11 @@ impl Statements {
                  WHERE one = 1 AND cluster_id = ? AND incarnation = ? AND class = ?"
                     .into(),
             ),
+            beats: text(format!(
+                "SELECT `key`, {}, body FROM mint_register \
+                 WHERE `key` = '{PROGRESS_KEY}' OR `key` >= 'instance/' AND `key` < 'instance0'",
+                texts.age
+            )),
             insert_meta: text(format!(
                 "INSERT INTO mint_meta (one, schema_version, cluster_id, incarnation, class, made_at) \
                  VALUES (1, {SCHEMA_VERSION}, ?, ?, ?, CURRENT_TIMESTAMP(6))"
