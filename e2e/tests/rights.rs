@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -50,6 +52,7 @@ fn redis_words(server: &Server, token: &str, words: &[&str]) -> String {
     said.out.trim().to_string()
 }
 
+// claim: P70
 #[test]
 fn a_token_is_good_for_its_names_on_every_face() {
     if !(need::curl() && need::redis()) {
@@ -147,6 +150,7 @@ fn a_token_is_good_for_its_names_on_every_face() {
 }
 
 /// One token takes over from the other, the last one is revoked, and a file that cannot be used changes nothing.
+// claim: P71
 #[test]
 fn a_token_is_rotated_and_revoked_while_the_server_runs() {
     if !need::curl() {
@@ -264,11 +268,9 @@ fn the_commands_for_other_machines_run_as_they_stand() {
             .display()
             .to_string();
         let path = format!("{path}:{}", std::env::var("PATH").unwrap_or_default());
-        command
+        run::at_home(&mut command, folder.path())
             .args(["-ec", &text])
-            .env("PATH", path)
-            .env("HOME", folder.path())
-            .current_dir(folder.path());
+            .env("PATH", path);
         command
     };
     let log = folder.path().join("mint.log");
@@ -390,4 +392,68 @@ fn a_file_of_tokens_stays_one_that_servers_take() {
         said.code != 0 && said.out == "revoked: 1 of web\n" && said.err.contains("there is no face \"grcp\""),
         "{said:?}"
     );
+}
+
+/// A file that is empty for a moment, as whoever writes it anew leaves it, was a good one of no tokens: every open connection
+/// was logged out, and stayed so.
+#[test]
+fn a_file_of_tokens_that_is_empty_for_a_moment_logs_nobody_out() {
+    if !need::redis() {
+        return;
+    }
+    let folder = folder("");
+    let at = folder.path();
+    let token = new_token(at, "web --may allocate,read");
+    let server = Start::bare(at, "--http 127.0.0.1:0 --resp 127.0.0.1:0").ready();
+    let file = at.join("tokens.toml");
+    let whole = fs::read_to_string(&file).unwrap();
+    let mut open = TcpStream::connect(server.resp).unwrap();
+    let mut ask = |words: &str| {
+        open.write_all(format!("{words}\r\n").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n") {
+            let mut byte = [0];
+            open.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        String::from_utf8(answer).unwrap().trim().to_string()
+    };
+    assert_eq!(ask(&format!("AUTH {token}")), "+OK");
+    let told = || server.log().matches("the tokens cannot be used").count();
+    for (round, text) in ["", "# tokens of production\n", "tokens = [\n"]
+        .into_iter()
+        .enumerate()
+    {
+        fs::write(&file, text).unwrap();
+        eventually("it is told", || told() > round);
+        assert_eq!(ask("INCR a"), format!(":{}", 2 * round + 1), "{text:?}");
+        let read_again = || server.log().matches("the tokens were read again").count();
+        let before = read_again();
+        fs::write(&file, &whole).unwrap();
+        eventually("it is read", || read_again() > before);
+        assert_eq!(ask("INCR a"), format!(":{}", 2 * round + 2), "{text:?}");
+    }
+    // In words there are none: then it is so, until they come back.
+    fs::write(&file, "tokens = []\n").unwrap();
+    eventually("nobody may", || ask("INCR b").starts_with("-NOAUTH"));
+    fs::write(&file, &whole).unwrap();
+    eventually("the same token is back", || ask("INCR b").starts_with(':'));
+    // Whoever owns the file lets in whom he likes.
+    if rustix::process::geteuid().is_root() {
+        let before = told();
+        std::os::unix::fs::chown(&file, Some(4711), None).unwrap();
+        eventually("it is told", || told() > before);
+        assert!(server.log().contains("it belongs to user 4711"));
+        let elsewhere = tempfile::tempdir().unwrap();
+        let other = new_token(elsewhere.path(), "other --may admin");
+        fs::write(
+            &file,
+            fs::read_to_string(elsewhere.path().join("tokens.toml")).unwrap(),
+        )
+        .unwrap();
+        eventually("it is told again", || told() > before + 1);
+        assert_ne!(redis(&server, &other, "SET a 9"), "OK");
+        assert!(ask("INCR b").starts_with(':'));
+        mint(at, "serve --check").fails(2, "it belongs to user 4711", "");
+    }
 }

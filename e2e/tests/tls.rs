@@ -311,6 +311,56 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     kept.wait().unwrap();
 }
 
+/// Whoever came by a certificate of an authority that is not trusted any more is not served any more.
+#[test]
+fn what_an_authority_let_in_ends_when_it_is_no_longer_listed() {
+    if !need::redis() {
+        return;
+    }
+    let folder = certified("client_ca = \"clients.pem\"\n");
+    let at = folder.path();
+    fs::copy(at.join("ca.pem"), at.join("clients.pem")).unwrap();
+    let server = Start::bare(at, TLS).ready();
+    let words = "--tls --cacert ca.pem --cert web.pem --key web.key -p";
+    let mut open = Command::new("redis-cli")
+        .args(words.split(' '))
+        .arg(server.resp.port().to_string())
+        .current_dir(at)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to, mut from) = (open.stdin.take().unwrap(), open.stdout.take().unwrap());
+    let mut incr = || {
+        writeln!(to, "INCR kept").unwrap();
+        let mut answer = [0; 2];
+        from.read_exact(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let read_again = || server.log().matches("the certificates were read again").count();
+    assert_eq!(incr(), "1\n");
+    // One more beside it changes nothing.
+    let other = certified("");
+    let text = |folder: &Path| fs::read_to_string(folder.join("ca.pem")).unwrap();
+    fs::write(at.join("clients.pem"), text(at) + &text(other.path())).unwrap();
+    eventually("it is read", || read_again() == 1);
+    assert_eq!(incr(), "2\n");
+    fs::write(at.join("clients.pem"), text(other.path())).unwrap();
+    signal(server.pid(), "HUP");
+    eventually("it is read", || read_again() >= 2);
+    assert!(server.log().contains("authorities of clients are gone"));
+    eventually("the connection ends", || {
+        // A client that has ended has seen it.
+        let _ = writeln!(to, "INCR kept");
+        let why = "server.tls.client_ca does not list its authority any more";
+        server.log().contains(why)
+    });
+    open.kill().unwrap();
+    open.wait().unwrap();
+    let words = "--tls --cacert ca.pem --cert web.pem --key web.key INCR kept";
+    assert!(!redis_cli(at, &server, words).out.starts_with('3'));
+}
+
 /// A refusal before the whole request has come arrives all the same.
 #[test]
 fn refusals_of_requests_with_a_body_arrive_over_http2() {

@@ -101,7 +101,9 @@ pub use series::{
 pub use snowflake::{MintError, Snowflake, WideSnowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, boottime_near, clock_synchronised};
-pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
+pub use text::{
+    Plain, SnowflakeText, TextError, UuidText, is_plain, parse_uuid, parse_uuid_lenient, uuid_text,
+};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use time_text::{NotATime, nanos_of_span};
 pub use uuid::{

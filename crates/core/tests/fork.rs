@@ -96,6 +96,7 @@ fn with_node() -> [Result<Id, FormatError>; 3] {
     ["tsid", "tid", "flake"].map(|name| format(name).unwrap().make(&options))
 }
 
+// claim: P67
 #[test]
 fn nothing_repeats_across_forks() {
     let layout = Arc::new(preset("twitter").unwrap().layout());

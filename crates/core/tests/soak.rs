@@ -14,6 +14,7 @@ fn rounds() -> u64 {
         .map_or(2_000_000, |text| text.parse().unwrap())
 }
 
+// claim: P65
 #[test]
 fn uuid7_strictly_increases() {
     let mut last = uuid7();
@@ -24,6 +25,7 @@ fn uuid7_strictly_increases() {
     }
 }
 
+// claim: P65
 #[test]
 fn uuid7_batches_strictly_increase() {
     let mut batch = vec![Uuid::nil(); 10_000];
@@ -37,6 +39,7 @@ fn uuid7_batches_strictly_increase() {
     }
 }
 
+// claim: P65
 #[test]
 fn snowflakes_strictly_increase_and_carry() {
     let layout = Arc::new(preset("twitter").unwrap().layout());

@@ -6,7 +6,7 @@
 //! | [`snowflake`] | snowflakes reserved in such a file |
 //! | [`own_files`] | the files of a user, and which worker is the user's own |
 //! | [`uuid`] | UUIDs of versions 1, 6 and 7, in one order for all processes that share one |
-//! | [`file_system`], [`private`] | what locks reach on which file system; files that are nobody else's |
+//! | [`file_system`], [`private`], [`trusted`] | what locks reach on which file system; files that are nobody else's; files that nobody else can write |
 //! | [`name`] | the one grammar of names, of which no program without a store has a use but to check them |
 //!
 //! Nothing here reads a clock, waits or starts a thread: the time comes in as an argument, and what has to be waited
@@ -19,5 +19,6 @@ pub mod own_files;
 pub mod private;
 pub mod snowflake;
 pub mod state_file;
+pub mod trusted;
 #[cfg(target_os = "linux")]
 pub mod uuid;

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use mintage::is_plain;
+
 use crate::name_key;
 pub use crate::name_key::NAME_KEY_MAX_BYTES;
 
@@ -80,6 +82,23 @@ impl Name {
         }
     }
 
+    /// Whether something new may be called so: people see every character of it for what it is ([`is_plain`]). What has
+    /// another name from earlier versions keeps it.
+    ///
+    /// # Errors
+    /// Says which character is hidden, and where.
+    ///
+    /// ```
+    /// use mintage_local::name::Name;
+    /// let name = Name::new("or\u{202e}ders")?;
+    /// let error = name.check_new().unwrap_err().to_string();
+    /// assert!(error.starts_with(r#"name "or\u{202e}ders": byte 2 is U+202E"#), "{error}");
+    /// # Ok::<(), mintage_local::name::NameError>(())
+    /// ```
+    pub fn check_new(&self) -> Result<(), NameError> {
+        check_new(&self.0)
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -111,6 +130,22 @@ impl Name {
                 shown(key.as_bytes())
             ))),
         }
+    }
+}
+
+/// The same of any text by which somebody new calls itself.
+///
+/// # Errors
+/// As [`Name::check_new`].
+pub fn check_new(text: &str) -> Result<(), NameError> {
+    match text.char_indices().find(|(_, c)| !is_plain(*c)) {
+        None => Ok(()),
+        Some((at, hidden)) => Err(NameError(format!(
+            "name {:?}: byte {at} is U+{:04X}, which nobody sees, or which changes how the rest is shown: nothing new is \
+             called so",
+            shown(text.as_bytes()),
+            u32::from(hidden)
+        ))),
     }
 }
 
@@ -182,6 +217,16 @@ mod tests {
             ),
         ] {
             assert_eq!(Name::from_bytes(bytes).unwrap_err().to_string(), why);
+        }
+    }
+
+    #[test]
+    fn nothing_new_has_a_name_that_is_not_seen_for_what_it_is() {
+        for c in '\0'..=char::MAX {
+            let text = format!("a{c}b");
+            assert_eq!(check_new(&text).is_ok(), is_plain(c), "{text:?}");
+            // What exists is found and dropped by its name.
+            assert_eq!(Name::new(&text).is_ok(), !c.is_control(), "{text:?}");
         }
     }
 }

@@ -19,6 +19,12 @@
 //! The file must lie where a lock reaches everybody who can reach the file: network file systems and FUSE are refused
 //! unless they are allowed by name.
 //!
+//! Beside the file lies `FILE.last`: the number of the last write and when the file was changed by it, as the file
+//! system has that (ctime), which no copy and no tool can set. A file that was put back from a copy, with or without
+//! that note, does not fit it, and the caller is told ([`Found::put_back`]). So is one that was made by an older program,
+//! that came from elsewhere, or whose owner or mode was changed: once, since what is told costs little. Not noticed is a
+//! whole file system that is put back, where even that time is the one of then.
+//!
 //! **Rare events:** one damaged slot leaves the other, and the caller is told ([`Found::twin_damaged`]), since
 //! the damaged one may have been the newer; two damaged slots, or a file of a newer program, are refused in
 //! words and never taken for a fresh start. A file that is deleted is forgotten: that is the user's act.
@@ -52,6 +58,16 @@ pub struct Found {
     /// The other slot is damaged, so a newer payload may have been lost: start above whatever it could have
     /// reserved.
     pub twin_damaged: bool,
+    /// The file is not as the last update left it: a copy may have been put back, and newer payloads lost with what was
+    /// in its place.
+    pub put_back: bool,
+}
+
+impl Found {
+    /// Whether a newer payload may have been lost: start above whatever it could have reserved.
+    pub fn may_be_older(&self) -> bool {
+        self.twin_damaged || self.put_back
+    }
 }
 
 /// Why a state file could not be read or written.
@@ -162,7 +178,11 @@ impl StateFile {
             other => other.map_err(io::Error::from),
         };
         match renamed {
-            Ok(()) => self.sync_folder(),
+            Ok(()) => {
+                // Its note says nothing of what lies here now; left behind, it is of no use to anybody.
+                let _ = fs::remove_file(StateFile::new(older).note_path());
+                self.sync_folder()
+            }
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => Ok(()),
             Err(e) => Err(self.io("take an older file over as", e)),
         }
@@ -205,7 +225,10 @@ impl StateFile {
             .take(FILE_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|e| self.io("read", e))?;
-        let newest = self.newest(&bytes)?;
+        let mut newest = self.newest(&bytes)?;
+        if let Some((number, found)) = &mut newest {
+            found.put_back = self.noted()? != Some(self.note_of(&file, *number)?);
+        }
         let write_number = newest.as_ref().map_or(1, |(number, _)| number + 1);
         let (payload, answer) = change(newest.map(|(_, found)| found))?;
         if let Some(payload) = payload {
@@ -214,6 +237,8 @@ impl StateFile {
             file.seek(SeekFrom::Start(at)).map_err(|e| self.io("write", e))?;
             file.write_all(&slot).map_err(|e| self.io("write", e))?;
             file.sync_data().map_err(|e| self.io("sync", e))?;
+            // Lost in a power cut, it makes the next update go further than it must.
+            self.note(&self.note_of(&file, write_number)?)?;
         }
         // Closing the file gives the lock back.
         Ok(answer)
@@ -234,6 +259,57 @@ impl StateFile {
             fs::rename(&self.path, aside).map_err(|e| self.io("rename", e))?;
         }
         Ok(())
+    }
+
+    /// What is noted of the file as it is now, after that write. Where a file system may set the time of a change later,
+    /// as those do that others share, the number alone.
+    fn note_of(&self, file: &File, number: u64) -> Result<String, StateFileError> {
+        let shared = file_system::shared_of(file).map_err(|e| self.io("look at", e))?;
+        let meta = file.metadata().map_err(|e| self.io("look at", e))?;
+        Ok(match shared {
+            Some(_) => format!("{number}\n"),
+            None => format!("{number} {}.{:09}\n", meta.ctime(), meta.ctime_nsec()),
+        })
+    }
+
+    fn note_path(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".last");
+        path.into()
+    }
+
+    /// The note, whatever it says; `None` where there is none.
+    fn noted(&self) -> Result<Option<String>, StateFileError> {
+        let failed = |source| StateFileError::Io {
+            step: "read the note of",
+            path: self.note_path(),
+            source,
+        };
+        let file = match private::options().read(true).open(self.note_path()) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(failed(e)),
+        };
+        let mut bytes = Vec::new();
+        file.take(NOTE_BYTES_MAX)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn note(&self, note: &str) -> Result<(), StateFileError> {
+        let mut options = private::options();
+        let opened = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(self.note_path());
+        let written = opened.and_then(|mut file| file.write_all(note.as_bytes()));
+        written.map_err(|source| StateFileError::Io {
+            step: "write the note of",
+            path: self.note_path(),
+            source,
+        })
     }
 
     /// Opens and locks the file that the path leads to, making it where there is none.
@@ -334,6 +410,7 @@ impl StateFile {
                 Found {
                     payload,
                     twin_damaged,
+                    put_back: false,
                 },
             ))),
             None => Err(StateFileError::Damaged {
@@ -361,6 +438,23 @@ pub fn user_state_folder(xdg_state_home: Option<&Path>, home: Option<&Path>) -> 
         (Some(state), _) => Some(state.join("mintage")),
         (None, Some(home)) => Some(home.join(".local/state/mintage")),
         (None, None) => None,
+    }
+}
+
+/// The folder of the store that nobody named, the same wherever a command is started: `$XDG_DATA_HOME/mint`, else
+/// `/var/lib/mint` for root and `~/.local/share/mint` for everybody else.
+///
+/// `None` when no variable names an absolute path.
+pub fn default_data_folder(
+    is_root: bool,
+    xdg_data_home: Option<&Path>,
+    home: Option<&Path>,
+) -> Option<PathBuf> {
+    let absolute = |p: &&Path| p.is_absolute();
+    match (xdg_data_home.filter(absolute), home.filter(absolute)) {
+        (Some(data), _) => Some(data.join("mint")),
+        (None, _) if is_root => Some(PathBuf::from("/var/lib/mint")),
+        (None, home) => home.map(|home| home.join(".local/share/mint")),
     }
 }
 
@@ -414,6 +508,8 @@ fn checksum(slot: &[u8; SLOT_BYTES]) -> u32 {
 }
 
 const MAGIC: &[u8; 8] = b"MINTREG1";
+/// More than a note has.
+const NOTE_BYTES_MAX: u64 = 128;
 const HEADER_BYTES: usize = 24;
 const SLOT_BYTES: usize = 1024;
 const FILE_BYTES: usize = 2 * SLOT_BYTES;
@@ -499,6 +595,68 @@ mod tests {
         }
     }
 
+    /// A state file put back from a copy was taken in silence, and its ids came again.
+    #[test]
+    fn a_file_that_was_put_back_is_noticed_however_it_was_done() {
+        let put_back = |file: &StateFile| {
+            let seen = file.update::<_, StateFileError>(|found| {
+                let found = found.expect("it was written");
+                Ok((Some(found.payload.clone()), found.put_back))
+            });
+            seen.unwrap()
+        };
+        let cp = |from: &Path, to: &Path| {
+            let copied = std::process::Command::new("cp")
+                .arg("-a")
+                .args([from, to])
+                .status();
+            assert!(copied.unwrap().success());
+        };
+        let (folder, file) = fresh();
+        let (note, kept) = (file.note_path(), folder.path().join("kept"));
+        fs::create_dir(&kept).unwrap();
+        bump(&file).unwrap();
+        assert!(!put_back(&file), "as it was left");
+        cp(file.path(), &kept.join("state"));
+        cp(&note, &kept.join("note"));
+        bump(&file).unwrap();
+        assert!(!put_back(&file));
+
+        let over_it: &dyn Fn() = &|| cp(&kept.join("state"), file.path());
+        let in_its_place: &dyn Fn() = &|| {
+            cp(&kept.join("state"), &kept.join("new"));
+            fs::rename(kept.join("new"), file.path()).unwrap();
+        };
+        let both: &dyn Fn() = &|| {
+            cp(&kept.join("state"), file.path());
+            cp(&kept.join("note"), &note);
+        };
+        let without_a_note: &dyn Fn() = &|| {
+            fs::remove_file(&note).unwrap();
+            cp(&kept.join("state"), file.path());
+        };
+        let all_anew: &dyn Fn() = &|| {
+            fs::remove_dir_all(file.folder()).unwrap();
+            fs::create_dir(file.folder()).unwrap();
+            cp(&kept.join("state"), file.path());
+            cp(&kept.join("note"), &note);
+        };
+        for (how, put) in [
+            ("over it", over_it),
+            ("in its place", in_its_place),
+            ("with its note", both),
+            ("without a note", without_a_note),
+            ("in a new folder", all_anew),
+        ] {
+            put();
+            assert!(put_back(&file), "{how}");
+            assert!(!put_back(&file), "{how}: told once");
+        }
+        // A note that was cut short says nothing.
+        fs::write(&note, "1").unwrap();
+        assert!(put_back(&file));
+    }
+
     #[test]
     fn a_cut_foreign_or_overlong_file_is_refused_and_an_empty_one_is_fresh() {
         let (_folder, file) = fresh();
@@ -520,6 +678,29 @@ mod tests {
         assert_eq!(bump(&file).unwrap(), (3, true));
         fs::write(file.path(), b"").unwrap();
         assert_eq!(bump(&file).unwrap(), (1, false));
+    }
+
+    #[test]
+    fn the_data_folder_is_one_place_wherever_a_command_is_started() {
+        let rows = [
+            (false, Some("/data"), Some("/home/u"), Some("/data/mint")),
+            (true, Some("/data"), Some("/root"), Some("/data/mint")),
+            (true, None, Some("/root"), Some("/var/lib/mint")),
+            (true, Some("relative"), None, Some("/var/lib/mint")),
+            (
+                false,
+                Some("relative"),
+                Some("/home/u"),
+                Some("/home/u/.local/share/mint"),
+            ),
+            (false, None, Some(""), None),
+            (false, None, None, None),
+        ];
+        for (is_root, xdg, home, folder) in rows {
+            let p = |text| Path::new(text);
+            let found = default_data_folder(is_root, xdg.map(p), home.map(p));
+            assert_eq!(found.as_deref(), folder.map(p), "{is_root} {xdg:?} {home:?}");
+        }
     }
 
     #[test]

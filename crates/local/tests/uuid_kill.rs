@@ -59,6 +59,7 @@ fn ids_of(bytes: &[u8]) -> Vec<Uuid> {
     chunks.iter().map(|chunk| Uuid::from_bytes(*chunk)).collect()
 }
 
+// claim: P69
 #[test]
 fn killed_processes_never_repeat() {
     if std::env::var(CHILD).is_ok() {

@@ -9,6 +9,7 @@ mod explained;
 mod formats;
 mod health;
 mod inspected;
+pub mod json;
 mod live;
 mod moves;
 mod openapi;

@@ -96,7 +96,8 @@ impl FieldsText {
 
     fn alphabet(self) -> &'static [u8] {
         match self {
-            Self::Base36 => radix::BASE36,
+            // Capitals, as CosId writes them; both are read.
+            Self::Base36 => b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
             Self::Base62 => radix::BASE62,
         }
     }

@@ -19,6 +19,7 @@ use super::step::Step;
 ///   bound and goes down.
 /// - Months and years are those of the calendar, counted from the first value: a day that its month lacks becomes the
 ///   last of the month.
+/// - Letters are capitals, unless both bounds are written small.
 /// - Times are written at the offset of the first bound, and its clock is what months and years leave as it is. Offsets
 ///   are fixed: there is no summer time.
 ///
@@ -46,6 +47,8 @@ pub struct TextSeries {
     east_seconds: i32,
     /// Digits after the second of times.
     digits: usize,
+    /// Whether letters are written small, as both bounds were.
+    small: bool,
 }
 
 /// The values as numbers, as [`SeriesForm::read`] counts.
@@ -106,7 +109,11 @@ impl TextSeries {
             from: from.into(),
             to: to.into(),
         })?;
-        Ok(TextSeries::of(form, values, first.east_seconds))
+        let is_small = |bound: &str| bound.bytes().all(|byte| byte.is_ascii_lowercase());
+        Ok(TextSeries {
+            small: is_small(from) && is_small(to),
+            ..TextSeries::of(form, values, first.east_seconds)
+        })
     }
 
     /// The series of a name of MariaDB's.
@@ -146,6 +153,7 @@ impl TextSeries {
             values,
             east_seconds,
             digits: 0,
+            small: false,
         };
         if form == SeriesForm::Time {
             // All values have as many digits as the first two need, so that they sort as texts.
@@ -199,7 +207,11 @@ impl TextSeries {
             SeriesForm::Number => out.extend_from_slice(alloc::format!("{value}").as_bytes()),
             SeriesForm::Letter => {
                 let number = u64::try_from(value).expect("the bounds were checked");
+                let begin = out.len();
                 out.extend_from_slice(letters_of(number).as_bytes());
+                if self.small {
+                    out[begin..].make_ascii_lowercase();
+                }
             }
             SeriesForm::Date => {
                 let date = i64::try_from(value).ok().and_then(|day| date_of(day).ok());
@@ -284,6 +296,8 @@ mod tests {
         check("15 1 -3", None, "15 12 9 6 3");
         check("-2 2", None, "-2 -1 0 1 2");
         check("Y AB", None, "Y Z AA AB");
+        check("y ab", None, "y z aa ab");
+        check("y AB", None, "Y Z AA AB");
         check("25 28", Some(SeriesForm::Letter), "Y Z AA AB");
         check("Y AB", Some(SeriesForm::Number), "25 26 27 28");
     }

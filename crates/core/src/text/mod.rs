@@ -5,12 +5,14 @@ mod bits;
 mod decimal;
 pub(crate) mod hex;
 mod ncname;
+mod plain;
 pub(crate) mod radix;
 mod snowflake;
 mod uuid;
 
 use core::fmt;
 
+pub use self::plain::{Plain, is_plain};
 pub use self::snowflake::SnowflakeText;
 pub use self::uuid::{UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 

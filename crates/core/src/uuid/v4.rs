@@ -125,6 +125,7 @@ mod tests {
     use super::*;
     use crate::entropy::Same;
 
+    // claim: P66
     #[test]
     fn only_version_and_variant_are_set() {
         let ones = V4Generator::new(Same(0xff)).next_id();

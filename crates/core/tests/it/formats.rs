@@ -369,6 +369,7 @@ proptest! {
         }
     }
 
+    // claim: P65
     #[test]
     fn any_clock_gives_increasing_ids_or_errors(
         steps in prop::collection::vec((-20_000i128..30_000, 1usize..40), 1..20), seed: u64,
@@ -498,6 +499,7 @@ fn both_ends_of_every_time_are_exact_and_nothing_beyond_them_wraps() {
     }
 }
 
+// claim: P66
 #[test]
 fn every_random_format_states_its_entropy_and_the_repeats_that_follow() {
     for (name, bits) in [

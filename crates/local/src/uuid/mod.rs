@@ -60,7 +60,7 @@ pub struct LocalUuid {
 /// What an opening found that its user may want to hear.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// The state could not be read and was set aside: a random clock sequence was drawn.
+    /// The state could not be read and was set aside, or is a copy that was put back: a random clock sequence was drawn.
     Unreadable,
     /// The clock had gone back too far to be held: another clock sequence.
     ClockWentBack,
@@ -271,7 +271,7 @@ fn settle(
         source,
     };
     file.update(|found| {
-        let twin_damaged = found.as_ref().is_some_and(|found| found.twin_damaged);
+        let may_be_older = found.as_ref().is_some_and(Found::may_be_older);
         let kept = found.map(|found| read(file, &found)).transpose()?;
         let mut notice = None;
         let mut start = tick;
@@ -288,7 +288,7 @@ fn settle(
                 let used = word
                     .as_ref()
                     .map_or(kept.until, |word| word.next().min(kept.until));
-                if twin_damaged {
+                if may_be_older {
                     // A newer record may be lost, and with it the clock sequence it had moved on to.
                     notice = Some(Notice::Unreadable);
                     word = None;

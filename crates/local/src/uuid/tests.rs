@@ -62,6 +62,7 @@ fn ids_carry_the_time_and_increase() {
     assert_eq!(counter, local.clock_seq());
 }
 
+// claim: P69
 #[test]
 fn processes_that_share_the_file_have_one_order_over_all_versions() {
     let folder = Folder::new();
@@ -243,6 +244,7 @@ fn after_all_clock_sequences_a_drawn_node_is_drawn_anew_and_an_asked_one_refused
     }
 }
 
+// claim: P69
 #[test]
 fn threads_with_stepping_clocks_never_repeat() {
     let folder = Arc::new(Folder::new());

@@ -18,6 +18,10 @@ pub(crate) fn expose(shared: &Shared, out: &mut Exposition) {
     for (name, (last, _)) in &by_name {
         out.sample("mint_token_last_use_seconds", &[("token", name)], *last as f64);
     }
+    let words = "Whether the tokens are those of the configuration and its file; 0: those from before, as it cannot be used.";
+    out.metric("mint_tokens_usable", "gauge", words);
+    let is_usable = shared.service.tokens().are_usable();
+    out.sample("mint_tokens_usable", &[], if is_usable { 1.0 } else { 0.0 });
     let words = "Requests of a token's holder that its rights do not allow.";
     out.metric("mint_token_refused_total", "counter", words);
     for (name, (_, refused)) in &by_name {

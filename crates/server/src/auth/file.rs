@@ -1,11 +1,13 @@
 //! Tokens as they stand in a configuration, and in a file of their own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Grant, Proof, ScramVerifier, SqlVerifiers, Token, TokenDigest, Verifier};
+use mintage_local::trusted;
+
+use super::{Grant, Proof, ScramVerifier, SqlVerifiers, Token, TokenDigest, Verifier, user};
 use crate::rates::Rates;
 
 /// A token as it stands in a file.
@@ -70,8 +72,8 @@ impl Entry {
         let sql = self.sql()?;
         let shows = match (self.sha256, self.certificate, self.uid) {
             (Some(sha256), None, None) => Proof::Digest(TokenDigest::from_hex(&sha256)?),
-            (None, Some(name), None) if !name.is_empty() => Proof::CertificateName(name),
-            (None, None, Some(uid)) => Proof::Uid(uid),
+            (None, Some(name), None) => Proof::CertificateName(name.parse()?),
+            (None, None, Some(uid)) => Proof::Uid(user::check(uid)?),
             _ => return Err("it has one of sha256, certificate (a name of it) and uid".into()),
         };
         let may = self.may.iter().map(|grant| grant.parse::<Grant>());
@@ -139,11 +141,17 @@ impl TokenFile {
     /// What it holds, and what to warn of.
     ///
     /// # Errors
-    /// It cannot be read, somebody else could write to it, or the first entry that cannot be used.
+    /// It cannot be read, somebody else could write to it, it does not say that there are no tokens, or the first entry that
+    /// cannot be used.
     pub fn read(&self) -> Result<(Vec<Token>, Option<String>), String> {
         let shown = self.0.display();
         let cannot = |why: String| format!("auth.token_file {shown}: {why}");
-        let warning = judged(&self.0).map_err(&cannot)?;
+        let can_be_read = trusted::check(&self.0).map_err(&cannot)?;
+        let warning = can_be_read.then(|| {
+            format!(
+                "auth.token_file {shown} can be read by everybody, who learns names and rights from it: chmod o-r {shown}"
+            )
+        });
         let text =
             std::fs::read_to_string(&self.0).map_err(|error| cannot(format!("cannot read it: {error}")))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
@@ -160,28 +168,13 @@ impl TokenFile {
                 "it holds {other:?}: tokens = [ … ] stands there and nothing else"
             )));
         }
-        let tokens = table.get("tokens").map(read_tokens).transpose().map_err(cannot)?;
-        Ok((tokens.unwrap_or_default(), warning))
+        // Whoever writes a file anew empties it first: that is not the last word on every token.
+        let Some(tokens) = table.get("tokens") else {
+            let why = "it has no tokens = [ … ]: if nobody is to have one, it says tokens = []";
+            return Err(cannot(why.into()));
+        };
+        Ok((read_tokens(tokens).map_err(cannot)?, warning))
     }
-}
-
-/// Whoever can write to it lets in whom he likes; who can read it learns names and rights, and no token.
-fn judged(path: &Path) -> Result<Option<String>, String> {
-    use std::os::unix::fs::PermissionsExt;
-    let Ok(found) = std::fs::metadata(path) else {
-        // Reading it says why.
-        return Ok(None);
-    };
-    let (mode, shown) = (found.permissions().mode(), path.display());
-    if mode & 0o022 != 0 {
-        return Err(format!(
-            "others can write to it, and let in whom they like: chmod 600 {shown}"
-        ));
-    }
-    let warning = format!(
-        "auth.token_file {shown} can be read by others, who learn names and rights from it: chmod 600 {shown}"
-    );
-    Ok((mode & 0o044 != 0).then_some(warning))
 }
 
 #[cfg(test)]
@@ -233,6 +226,12 @@ mod tests {
                 "scram has not the form",
             ),
             ("[{name = 'a', uid = 1, may = [], rights = 1}]", "unknown field"),
+            ("[{name = 'a', uid = 65534, may = []}]", "uid = 65534 is nobody"),
+            ("[{name = 'a', certificate = '', may = []}]", "neither a DNS name"),
+            (
+                "[{name = 'a', certificate = 'spiffe://corp/a', may = []}]",
+                "write \"uri:spiffe://corp/a\" for the URI",
+            ),
         ] {
             let error = refused(list);
             assert!(error.contains(why), "{list}: {error}");
@@ -251,13 +250,23 @@ mod tests {
             file.read()
         };
         assert!(with(0o666).unwrap_err().contains("others can write to it"));
-        assert!(with(0o644).unwrap().1.unwrap().contains("chmod 600"));
+        assert!(with(0o644).unwrap().1.unwrap().contains("chmod o-r"));
+        assert_eq!(with(0o640).unwrap().1, None);
         let (tokens, warning) = with(0o600).unwrap();
         assert_eq!((tokens.len(), warning), (1, None));
         std::fs::write(&file.0, "tokens = []\n\nname = 5").unwrap();
         assert!(file.read().unwrap_err().contains("\"name\""));
         std::fs::write(&file.0, "tokens = [\n,").unwrap();
         assert!(file.read().unwrap_err().contains("line 2 is not TOML"));
+        for empty in ["", "# tokens of production\n", "\n\n"] {
+            std::fs::write(&file.0, empty).unwrap();
+            assert!(
+                file.read().unwrap_err().contains("it says tokens = []"),
+                "{empty:?}"
+            );
+        }
+        std::fs::write(&file.0, "tokens = []").unwrap();
+        assert_eq!(file.read().unwrap().0, []);
         std::fs::remove_file(&file.0).unwrap();
         assert!(file.read().unwrap_err().contains("cannot read it"));
     }

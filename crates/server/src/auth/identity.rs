@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mintage_wire::Right;
 
+use super::CertificateName;
 use super::known::Known;
 use super::token::{Denied, What};
 use crate::rates::{Measure, Rates};
@@ -81,7 +82,7 @@ impl Identity {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Presented {
     /// The names of its certificate, which an authority of ours has signed.
-    pub(crate) certificate_names: Vec<String>,
+    pub(crate) certificate_names: Vec<CertificateName>,
     /// The user of this machine at its other end.
     pub(crate) uid: Option<u32>,
 }

@@ -9,12 +9,15 @@
 //! | `pattern` | names by pattern |
 //! | `token` | a row of the tokens: what shows it, what it may, where and until when; the one decision |
 //! | `file` | tokens in a file of their own |
+//! | `certificate_name` | a name in a certificate, with its kind |
+//! | `user` | users of this machine |
 //! | `identity` | who a connection or a request turned out to be |
 //! | `known` | one that is known, and what became of it |
 //! | `tokens` | all that are known |
 //! | `expose` | what the metrics tell of them |
 //! | `failures` | who has shown wrong ones lately |
 
+mod certificate_name;
 mod digest;
 mod expose;
 mod failures;
@@ -27,8 +30,10 @@ mod sql_login;
 pub mod testing;
 mod token;
 mod tokens;
+mod user;
 mod verifiers;
 
+pub use certificate_name::CertificateName;
 pub use digest::TokenDigest;
 pub(crate) use expose::expose;
 pub(crate) use failures::Failures;
@@ -40,4 +45,5 @@ pub use pattern::Pattern;
 pub(crate) use sql_login::{Scram, ScramError};
 pub use token::{Because, Denied, Grant, Proof, Token, What};
 pub use tokens::{TokenUse, Tokens};
+pub(crate) use user::is_nobody;
 pub use verifiers::{ScramVerifier, SqlVerifiers, Verifier};

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use mintage_wire::Right;
 
 use super::pattern::SOURCE;
-use super::{Pattern, SqlVerifiers, TokenDigest};
+use super::{CertificateName, Pattern, SqlVerifiers, TokenDigest};
 use crate::error::{Code, ServiceError};
 use crate::rates::Rates;
 
@@ -36,7 +36,7 @@ pub enum Proof {
     /// A bearer token with this digest.
     Digest(TokenDigest),
     /// A certificate for this name (subject alternative name).
-    CertificateName(String),
+    CertificateName(CertificateName),
     /// Nothing: it comes through a unix socket as this user.
     Uid(u32),
 }

@@ -1,7 +1,7 @@
 //! The tokens a server knows, and the last use of each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use jiff::Timestamp;
 
@@ -40,10 +40,15 @@ pub struct TokenUse {
 /// assert!(!tokens.holds(&web) && !tokens.required());
 /// # Ok::<(), String>(())
 /// ```
-/// They can be changed while clients are served: whoever showed a token that is gone has to show another one.
+/// They can be changed while clients are served: whoever showed a token that is gone has to show another one, unless the
+/// same comes back.
 #[derive(Debug, Default)]
 pub struct Tokens {
     known: RwLock<Vec<Arc<Known>>>,
+    /// Those that are gone, and that somebody has shown who is still here.
+    gone: Mutex<Vec<Weak<Known>>>,
+    /// What the configuration says cannot be used, and these are those from before.
+    stale: AtomicBool,
     /// Clients must show one; read with every request.
     required: AtomicBool,
 }
@@ -62,8 +67,10 @@ impl Tokens {
     pub fn replace(&self, tokens: Vec<Token>, required: bool) {
         let mut known = self.known.write().expect("no panic while held");
         self.required.store(required, Ordering::Release);
-        // One that stays is the same object: who showed it need not show it again.
-        let before = std::mem::take(&mut *known);
+        let mut gone = self.gone.lock().expect("no panic while held");
+        // One that stays, or comes back, is the same object: who showed it need not show it again.
+        let mut before = std::mem::take(&mut *known);
+        before.extend(gone.drain(..).filter_map(|gone| gone.upgrade()));
         *known = tokens
             .into_iter()
             .map(|token| {
@@ -71,10 +78,25 @@ impl Tokens {
                 same.unwrap_or_else(|| Known::new(token))
             })
             .collect();
-        let gone = |one: &&Arc<Known>| !known.iter().any(|kept| Arc::ptr_eq(kept, one));
-        for gone in before.iter().filter(gone) {
-            gone.revoked.store(true, Ordering::Release);
+        let now = Timestamp::now();
+        for one in before {
+            let is_gone = !known.iter().any(|kept| Arc::ptr_eq(kept, &one));
+            one.revoked
+                .store(is_gone || one.has_ended(now), Ordering::Release);
+            if is_gone {
+                gone.push(Arc::downgrade(&one));
+            }
         }
+    }
+
+    /// Notes whether the tokens of the configuration could be used.
+    pub(crate) fn note_usable(&self, is_usable: bool) {
+        self.stale.store(!is_usable, Ordering::Release);
+    }
+
+    /// Whether these are what the configuration says.
+    pub(crate) fn are_usable(&self) -> bool {
+        !self.stale.load(Ordering::Acquire)
     }
 
     /// Whether clients must show one, from here on.
@@ -140,10 +162,7 @@ impl Tokens {
             true if *presented == Presented::default() => None,
             true => self.find(face, |token| match &token.shows {
                 Proof::Digest(_) => false,
-                Proof::CertificateName(name) => presented
-                    .certificate_names
-                    .iter()
-                    .any(|found| found.eq_ignore_ascii_case(name)),
+                Proof::CertificateName(name) => presented.certificate_names.contains(name),
                 Proof::Uid(uid) => presented.uid == Some(*uid),
             }),
         }
@@ -208,14 +227,17 @@ mod tests {
     fn tokens() -> Tokens {
         Tokens::new(vec![
             token("bearer", Proof::Digest(TokenDigest::of(b"secret"))),
-            token("certificate", Proof::CertificateName("web.internal".into())),
+            token(
+                "certificate",
+                Proof::CertificateName("web.internal".parse().unwrap()),
+            ),
             token("user", Proof::Uid(1000)),
         ])
     }
 
     fn of(names: &[&str], uid: Option<u32>) -> Presented {
         Presented {
-            certificate_names: names.iter().map(ToString::to_string).collect(),
+            certificate_names: names.iter().map(|name| name.parse().unwrap()).collect(),
             uid,
         }
     }
@@ -273,6 +295,39 @@ mod tests {
         let tokens = tokens();
         tokens.replace(vec![], true);
         assert!(tokens.before_a_word(&of(&[], None), "http").is_none());
+    }
+
+    /// A file that is emptied for a moment, or a row that is taken out and put back, logs nobody out who stays silent meanwhile.
+    #[test]
+    fn a_token_that_comes_back_is_the_same_one() {
+        let tokens = tokens();
+        let who = tokens.identify(b"secret", "http").unwrap();
+        let all: Vec<Token> = tokens.uses().into_iter().map(|of| of.token).collect();
+        for _ in 0..3 {
+            tokens.replace(vec![], true);
+            assert!(!tokens.holds(&who));
+        }
+        tokens.replace(all.clone(), true);
+        assert!(tokens.holds(&who));
+        // Another token of the same name is another one, and one that has ended does not come back.
+        let mut other = all.clone();
+        other[0].may = vec![Right::Read.into()];
+        tokens.replace(other, true);
+        assert!(!tokens.holds(&who));
+        let mut ended = all;
+        ended[0].until = Some("2001-01-01T00:00:00Z".parse().unwrap());
+        let tokens = Tokens::new(ended.clone());
+        tokens.replace(ended, true);
+        assert!(tokens.identify(b"secret", "http").is_none());
+    }
+
+    #[test]
+    fn tokens_that_nobody_holds_are_forgotten() {
+        let tokens = tokens();
+        for round in 0..100_u32 {
+            tokens.replace(vec![token("many", Proof::Uid(round))], true);
+        }
+        assert!(tokens.gone.lock().unwrap().len() <= 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 
+use super::admission::Authorities;
 use super::files::{self, Checked, Files};
 use crate::faces::Protocols;
 use crate::metrics::Exposition;
@@ -23,11 +24,20 @@ struct Shown {
     plain: Arc<ServerConfig>,
     http: Arc<ServerConfig>,
     postgres: Arc<ServerConfig>,
+    authorities: Option<Arc<Authorities>>,
     /// What the certificate is known by where a login is bound to it.
     end_point: Option<Arc<[u8]>>,
     ends: i64,
     /// When the files are looked at again, changed or not: a certificate in them begins then, in seconds since 1970.
     again_at: Option<i64>,
+}
+
+/// What one handshake is done with.
+#[derive(Clone, Debug)]
+pub(crate) struct Handshake {
+    pub(super) config: Arc<ServerConfig>,
+    /// Whose certificates let the client in, where it is asked for one.
+    pub(super) authorities: Option<Arc<Authorities>>,
 }
 
 /// The certificates that are shown now; others take their place while connections go on.
@@ -68,7 +78,8 @@ impl Current {
     /// In words.
     pub(crate) fn load(&self, files: Option<Files>) -> Result<Vec<String>, String> {
         let Some(files) = files else {
-            *self.0.write().expect("no panic while held") = None;
+            let before = self.0.write().expect("no panic while held").take();
+            replace_authorities(&mut None, before.as_ref());
             return Ok(Vec::new());
         };
         let seen = files.paths().map(seen).collect();
@@ -84,6 +95,7 @@ impl Current {
         }
         let Checked {
             config,
+            mut authorities,
             end_point,
             begins: _,
             ends,
@@ -93,7 +105,9 @@ impl Current {
         http.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut postgres = config.clone();
         postgres.alpn_protocols = vec![b"postgresql".to_vec()];
+        replace_authorities(&mut authorities, shown.as_ref());
         *shown = Some(Shown {
+            authorities: authorities.map(Arc::new),
             files,
             seen,
             plain: Arc::new(config),
@@ -107,14 +121,18 @@ impl Current {
     }
 
     /// What the next handshake is done with.
-    pub(crate) fn config(&self, protocols: Protocols) -> Option<Arc<ServerConfig>> {
+    pub(crate) fn handshake(&self, protocols: Protocols) -> Option<Handshake> {
         let shown = self.0.read().expect("no panic while held");
         let shown = shown.as_ref()?;
-        Some(Arc::clone(match protocols {
+        let config = match protocols {
             Protocols::Http => &shown.http,
             Protocols::Postgres => &shown.postgres,
             Protocols::Unnamed | Protocols::Mysql => &shown.plain,
-        }))
+        };
+        Some(Handshake {
+            config: Arc::clone(config),
+            authorities: shown.authorities.clone(),
+        })
     }
 
     /// What the server's certificate is known by where a login is bound to it (`tls-server-end-point`, RFC 5929).
@@ -156,6 +174,18 @@ impl Current {
             Ok(warnings) => Looked::New { warnings },
             Err(why) => Looked::Wrong(why),
         }
+    }
+}
+
+/// Lets in by these authorities from here on: what was let in by one that is gone ends.
+fn replace_authorities(authorities: &mut Option<Authorities>, before: Option<&Shown>) {
+    let before = before.and_then(|shown| shown.authorities.as_deref());
+    let connections = Authorities::replace(authorities, before);
+    if connections > 0 {
+        tracing::info!(
+            connections,
+            "authorities of clients are gone: what they let in ends"
+        );
     }
 }
 

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mintage_local::trusted;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::admission::Authorities;
 use crate::config::{ClientAuth, Config};
 
 /// The largest file of certificates, in bytes.
@@ -31,6 +33,8 @@ pub struct Files {
 #[derive(Clone, Debug)]
 pub struct Checked {
     pub(super) config: ServerConfig,
+    /// Whose certificates let clients in, where clients are asked for one.
+    pub(super) authorities: Option<Authorities>,
     /// The digest of the server's certificate that logins can be bound to.
     pub(super) end_point: Option<Arc<[u8]>>,
     /// When the server's certificate begins and ends, in seconds since 1970.
@@ -110,7 +114,12 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     } else if ends - now < SOON_S {
         warnings.push(format!("server.tls.cert: the certificate ends on {}", Day(ends)));
     }
-    warnings.extend(open_to_others(&files.key));
+    if trusted::check(&files.key).map_err(of_key)? {
+        let key = files.key.display();
+        warnings.push(format!(
+            "server.tls.key = {key} can be read by everybody on this machine: chmod 600 {key}"
+        ));
+    }
     let provider = Arc::new(aws_lc_rs::default_provider());
     let signing = provider
         .key_provider
@@ -126,21 +135,23 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| of_cert(error.to_string()))?;
-    let builder = match &files.client_ca {
-        None => builder.with_no_client_auth(),
+    let (builder, authorities) = match &files.client_ca {
+        None => (builder.with_no_client_auth(), None),
         Some(file) => {
-            let verifier = verifier(file, files.client_auth, provider)
-                .map_err(|why| wrong("server.tls.client_ca", file, why))?;
-            builder.with_client_cert_verifier(verifier)
+            let of_ca = |why| wrong("server.tls.client_ca", file, why);
+            trusted::check(file).map_err(of_ca)?;
+            let roots = Arc::new(roots(file).map_err(of_ca)?);
+            let algorithms = provider.signature_verification_algorithms;
+            let authorities = Authorities::new(Arc::clone(&roots), algorithms);
+            let verifier = verifier(roots, files.client_auth, provider).map_err(of_ca)?;
+            (builder.with_client_cert_verifier(verifier), Some(authorities))
         }
     };
     let mut config = builder.with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(pair)));
-    // Tickets spare clients that come again a signature; the secret is of this process, and is changed twice a day.
-    if let Ok(ticketer) = aws_lc_rs::Ticketer::new() {
-        config.ticketer = ticketer;
-    }
+    resume(&mut config, authorities.is_some());
     Ok(Checked {
         config,
+        authorities,
         end_point: end_point(&chain[0]),
         begins,
         ends,
@@ -148,19 +159,36 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     })
 }
 
-/// What trusts the certificates of clients.
-fn verifier(
-    file: &Path,
-    auth: ClientAuth,
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, String> {
+/// Whether clients that come again are spared a signature. Where clients show certificates they are not: a session that is
+/// resumed brings the certificate of its first handshake, which may have ended since or be another than the client has now.
+fn resume(config: &mut ServerConfig, shows_certificates: bool) {
+    if shows_certificates {
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    } else if let Ok(ticketer) = aws_lc_rs::Ticketer::new() {
+        // The secret is of this process, and is changed twice a day.
+        config.ticketer = ticketer;
+    }
+}
+
+/// The authorities of a file.
+fn roots(file: &Path) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for root in certificates(file)? {
         roots
             .add(root)
             .map_err(|error| format!("an authority in it cannot be used: {error}"))?;
     }
-    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    Ok(roots)
+}
+
+/// What trusts the certificates of clients.
+fn verifier(
+    roots: Arc<RootCertStore>,
+    auth: ClientAuth,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, String> {
+    let builder = WebPkiClientVerifier::builder_with_provider(roots, provider);
     let builder = match auth {
         ClientAuth::Require => builder,
         ClientAuth::Optional => builder.allow_unauthenticated(),
@@ -226,16 +254,6 @@ fn end_point(certificate: &CertificateDer<'_>) -> Option<Arc<[u8]>> {
         "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Sha384::digest(der).as_slice().into(),
         "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Sha512::digest(der).as_slice().into(),
         _ => return None,
-    })
-}
-
-/// What to say of a key that others of this machine can read.
-fn open_to_others(file: &Path) -> Option<String> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = fs::metadata(file).ok()?.permissions().mode() & 0o7777;
-    (mode & 0o007 != 0).then(|| {
-        let file = file.display();
-        format!("server.tls.key = {file} can be read by everybody on this machine (mode {mode:04o}): chmod 600 {file}")
     })
 }
 

@@ -1,15 +1,15 @@
 //! From an accepted socket to one that a face can be given.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::admission::Admission;
+use super::{Handshake, TlsSocket};
 use crate::transport::Stream;
 
 /// What a handshake came to.
@@ -22,15 +22,18 @@ pub(crate) enum Shaken {
 /// Does the handshake, within so long. A client that speaks in clear is told so in its own words.
 pub(crate) async fn shake(
     stream: Stream,
-    config: Arc<ServerConfig>,
+    with: Handshake,
     limit: Duration,
     in_clear: &'static [u8],
 ) -> Shaken {
     let Stream::Tcp(socket) = stream else {
         return Shaken::Failed("TLS is spoken over TCP alone".into());
     };
-    match tokio::time::timeout(limit, agree(socket, config)).await {
-        Ok(Ok(done)) => Shaken::Done(Stream::Tls(Box::new(done))),
+    match tokio::time::timeout(limit, agree(socket, &with)).await {
+        Ok(Ok(done)) => match admit(&done, &with) {
+            Ok(admission) => Shaken::Done(Stream::Tls(Box::new(TlsSocket::new(done, admission)))),
+            Err(why) => Shaken::Failed(why),
+        },
         Ok(Err(Spoilt::Handshake(error, socket))) => {
             // The alert has been written.
             say_goodbye(socket, b"").await;
@@ -51,7 +54,18 @@ enum Spoilt {
     Clear(TcpStream),
 }
 
-async fn agree(socket: TcpStream, config: Arc<ServerConfig>) -> Result<TlsStream<TcpStream>, Spoilt> {
+/// What lets the client in, and until when; `None`: it has shown no certificate, and need not.
+fn admit(done: &TlsStream<TcpStream>, with: &Handshake) -> Result<Option<Admission>, String> {
+    match (done.get_ref().1.peer_certificates(), &with.authorities) {
+        (Some(chain), Some(authorities)) => {
+            let now = jiff::Timestamp::now().as_second();
+            authorities.admit(chain, now).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+async fn agree(socket: TcpStream, with: &Handshake) -> Result<TlsStream<TcpStream>, Spoilt> {
     let mut first = [0];
     // Looked at before TLS reads it, whose own refusal would be an alert, which clear text knows nothing of.
     match socket.peek(&mut first).await {
@@ -59,7 +73,7 @@ async fn agree(socket: TcpStream, config: Arc<ServerConfig>) -> Result<TlsStream
         Ok(_) => {}
         Err(error) => return Err(Spoilt::Handshake(error, socket)),
     }
-    TlsAcceptor::from(config)
+    TlsAcceptor::from(with.config.clone())
         .accept(socket)
         .into_fallible()
         .await

@@ -1,33 +1,31 @@
 //! Whom a client's certificate is for: its subject alternative names (RFC 5280, section 4.2.1.6).
 
-use std::net::IpAddr;
-
 use rustls::ServerConnection;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
+use crate::auth::CertificateName;
+
 /// The names of the certificate that a client has shown, which an authority of ours has signed: DNS names, addresses, mail
-/// addresses and URIs, as text. Its common name is none of them.
-pub(crate) fn names_of(connection: &ServerConnection) -> Vec<String> {
+/// addresses and URIs. Its common name is none of them.
+pub(crate) fn names_of(connection: &ServerConnection) -> Vec<CertificateName> {
     let first = connection.peer_certificates().and_then(|all| all.first());
-    let Some((_, read)) = first.and_then(|first| X509Certificate::from_der(first).ok()) else {
+    first.map_or_else(Vec::new, |first| names_in(first))
+}
+
+/// The names in a certificate.
+pub(super) fn names_in(certificate: &[u8]) -> Vec<CertificateName> {
+    let Ok((_, read)) = X509Certificate::from_der(certificate) else {
         return Vec::new();
     };
     let Ok(Some(names)) = read.subject_alternative_name() else {
         return Vec::new();
     };
-    names.value.general_names.iter().filter_map(text).collect()
-}
-
-fn text(name: &GeneralName<'_>) -> Option<String> {
-    match name {
-        GeneralName::DNSName(name) | GeneralName::RFC822Name(name) | GeneralName::URI(name) => {
-            Some(name.to_string())
-        }
-        GeneralName::IPAddress(bytes) => {
-            let four = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
-            let address = four.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from));
-            address.ok().map(|address| address.to_string())
-        }
+    let named = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => CertificateName::dns(name),
+        GeneralName::IPAddress(octets) => CertificateName::ip(octets),
+        GeneralName::URI(uri) => CertificateName::uri(uri),
+        GeneralName::RFC822Name(address) => CertificateName::email(address),
         _ => None,
-    }
+    };
+    names.value.general_names.iter().filter_map(named).collect()
 }
