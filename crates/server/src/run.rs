@@ -13,7 +13,7 @@ use mintage_ledger::Ledger;
 use tokio::sync::{oneshot, watch};
 
 use crate::bound::Bound;
-use crate::config::Config;
+use crate::config::{Config, Setting};
 use crate::connection::{Connection, Counted};
 use crate::error::Code;
 use crate::faces::scripts::parts::check_pools;
@@ -30,7 +30,7 @@ use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
 use crate::transport::{Listener, Peer, Stream};
 use crate::watch::Verdict;
-use crate::{core_dumps, files, notify, signals, tls};
+use crate::{core_dumps, files, give_back, notify, signals, tls};
 
 /// How many threads a configuration asks for.
 ///
@@ -59,19 +59,26 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
         .enable_all()
         .build()
         .map_err(|e| RunError::new(format!("cannot start the runtime: {e}"), None))?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         // Before anything is announced: a signal that follows the readiness line at once stops gently too.
         let signals =
             Signals::listen().map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
-        let ledger = open_ledger(&config).await?;
-        check_pools(&config.scripts, &ledger)
-            .await
-            .map_err(|e| RunError::new(format!("faces.scripts: {}", e.message), e.hint.map(String::from)))?;
-        let (stop, stopped) = watch::channel(Stop::Not);
-        let shared = shared(ledger, config)?;
+        let (stop, mut stopped) = watch::channel(Stop::Not);
+        tokio::spawn(signals.stop(stop));
+        let opening = async {
+            let ledger = open_ledger(&config).await?;
+            check_pools(&config.scripts, &ledger).await.map_err(|e| {
+                RunError::new(format!("faces.scripts: {}", e.message), e.hint.map(String::from))
+            })?;
+            shared(ledger, Arc::clone(&config))
+        };
+        let shared = tokio::select! {
+            opened = opening => opened?,
+            // The store may not answer for long.
+            () = asked_to_stop(&mut stopped) => return stopped_before_serving(),
+        };
         let mut reloads = signals::Reloads::listen()
             .map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
-        tokio::spawn(signals.stop(stop));
         let (tell, told) = oneshot::channel();
         let serving = serve_until(Arc::clone(&shared), sockets, stopped, |serving| {
             let _ = tell.send(serving.clone());
@@ -90,8 +97,23 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             never = shared.tls.follow() => match never {},
             never = shared.service.follow_tokens() => match never {},
             never = shared.beats.tell() => match never {},
+            never = give_back::follow(&shared) => match never {},
         }
-    })
+    });
+    // Calls that block, such as the look-up of a name, are not waited for: they end with the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// Completes once the server is to stop. An error means that the sender is gone: nobody can say so any more.
+async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) {
+    let _ = stop.wait_for(|stop| *stop > Stop::Not).await;
+}
+
+/// That is no failure.
+fn stopped_before_serving() -> Result<(), RunError> {
+    tracing::info!("stopped before it served anybody");
+    Ok(())
 }
 
 /// Serves over an open ledger and bound sockets until `stop` says so, then closes the ledger.
@@ -132,9 +154,12 @@ async fn serve_until(
 ) -> Result<(), RunError> {
     let service = &shared.service;
     let ledger = Arc::clone(service.ledger());
-    faces::make_pools(service)
-        .await
-        .map_err(|e| RunError::new(e.message, e.hint.map(String::from)))?;
+    tokio::select! {
+        made = faces::make_pools(service) => {
+            made.map_err(|e| RunError::new(e.message, e.hint.map(String::from)))?;
+        }
+        () = asked_to_stop(&mut stop) => return stopped_before_serving(),
+    }
     let all = || sockets.0.iter();
     let serving = Serving {
         addresses: all().map(|l| (l.face.name, l.address.clone())).collect(),
@@ -168,15 +193,25 @@ async fn serve_until(
     let resp = of_resp.next().map(|(_, at)| at.clone());
     let sampling = sampler::start(Arc::clone(service), resp);
     ready(&serving);
-    for end in ended {
-        // An error is the end of the thread: the sender is dropped with it.
-        let _ = end.await;
+    let all_ended = async {
+        for end in ended {
+            // An error is the end of the thread: the sender is dropped with it.
+            let _ = end.await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = all_ended => {}
+        () = all_must_have_ended(service, stop.clone()) => {
+            tracing::warn!("a thread does not end: what it does is cut off");
+        }
     }
     drop((paths, sampling));
     service.log().write_all();
     let counted = faces::numbered().map(|(face, _)| service.metrics().requests(face));
     let answered = counted.sum::<u64>();
     let closing = async { ledger.close().await };
+    let patience = service.config().shutdown_timeout.max(CLOSING_AT_LEAST);
     tokio::select! {
         closed = closing => {
             closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None))?;
@@ -186,8 +221,33 @@ async fn serve_until(
         _ = stop.wait_for(|stop| *stop == Stop::Now) => {
             Err(RunError::new("stopped at once: windows and unused numbers were not given back", None))
         }
+        () = tokio::time::sleep(patience) => Err(RunError::new(
+            format!(
+                "the store did not answer for {}: windows and unused numbers were not given back",
+                Setting::show(&patience)
+            ),
+            None,
+        )),
     }
 }
+
+/// Completes when every serving thread has been told to end, and has had its time for that: one that does something
+/// without end, or waits for a file, keeps nobody from the end of the process.
+async fn all_must_have_ended(service: &Service, mut stop: watch::Receiver<Stop>) {
+    asked_to_stop(&mut stop).await;
+    let patience = service.config().shutdown_timeout;
+    tokio::select! {
+        () = tokio::time::sleep(patience) => {}
+        _ = stop.wait_for(|stop| *stop == Stop::Now) => {}
+    }
+    tokio::time::sleep(ENDING_TIME).await;
+}
+
+/// How long a thread may take to cut off its connections.
+const ENDING_TIME: Duration = Duration::from_secs(2);
+
+/// How long the store may take to close, however short `server.shutdown_timeout` is.
+const CLOSING_AT_LEAST: Duration = Duration::from_secs(5);
 
 /// What one serving thread begins with.
 struct ThreadStart {
@@ -211,7 +271,11 @@ impl ThreadStart {
                     .enable_all()
                     .build_local(Default::default());
                 match runtime {
-                    Ok(runtime) => runtime.block_on(serve_all(self)),
+                    Ok(runtime) => {
+                        runtime.block_on(serve_all(self));
+                        // As that of the process: an audit, a line of the audit trail.
+                        runtime.shutdown_background();
+                    }
                     Err(error) => tracing::error!(%error, "cannot start a thread's runtime"),
                 }
             })
@@ -367,7 +431,7 @@ impl Begun {
     /// Serves it once TLS is agreed on.
     async fn shake_and_serve(self, stream: Stream, thread: Rc<ServingThread>) {
         let serves = &self.face.serves;
-        let Some(certificates) = thread.shared().tls.config(serves.protocols) else {
+        let Some(certificates) = thread.shared().tls.handshake(serves.protocols) else {
             // A configuration without them is refused where anything listens with TLS.
             return;
         };

@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
@@ -15,7 +15,7 @@ use crate::auth::Presented;
 use crate::error::Code;
 use crate::faces::Protocols;
 use crate::noise::Noise;
-use crate::thread::ServingThread;
+use crate::thread::{OUTPUT_KEPT_BYTES, ServingThread};
 use crate::tls;
 use crate::transport::Stream;
 use crate::turn::{LOOK_BYTES, Turn};
@@ -131,7 +131,7 @@ impl Socket {
             ..
         } = self;
         let peer = stream.peer().map_err(|_| End::Client)?;
-        let certificates = thread.shared().tls.config(protocols).ok_or(End::Client)?;
+        let certificates = thread.shared().tls.handshake(protocols).ok_or(End::Client)?;
         let limit = thread.config().tls_handshake_timeout;
         match tls::shake(stream, certificates, limit, b"").await {
             tls::Shaken::Done(stream) => {
@@ -250,13 +250,9 @@ impl Socket {
                             // Nothing but what is unread takes memory meanwhile.
                             out.drain(..std::mem::take(&mut sent));
                             out.shrink_to_fit();
-                            held = Some(self.thread.hold_unread(out.len()));
+                            held = Some(self.thread.hold_unread(out.len(), &self.watch));
                         }
-                        // A stop lets answers out; lateness and a stop at once do not.
-                        return match self.watch.verdict(cx) {
-                            Some(Verdict::Late(_) | Verdict::Now) => Poll::Ready(Err(End::Client)),
-                            Some(Verdict::Stopping) | None => Poll::Pending,
-                        };
+                        return self.waits_on(cx);
                     }
                 }
             }
@@ -265,7 +261,40 @@ impl Socket {
         .await;
         self.watch.wait_for(Waiting::Nothing);
         out.clear();
+        if out.capacity() > OUTPUT_KEPT_BYTES {
+            // A large answer is over.
+            out.shrink_to_fit();
+        }
         outcome
+    }
+
+    /// Sends bytes that are counted already, or take no memory, waiting for the client if it does not keep up.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<(), End> {
+        let mut sent = 0;
+        let outcome = poll_fn(|cx| {
+            while sent < bytes.len() {
+                match Pin::new(&mut self.stream).poll_write(cx, &bytes[sent..]) {
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(End::Client)),
+                    Poll::Ready(Ok(written)) => sent += written,
+                    Poll::Pending => {
+                        self.watch.wait_for(Waiting::Writing);
+                        return self.waits_on(cx);
+                    }
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await;
+        self.watch.wait_for(Waiting::Nothing);
+        outcome
+    }
+
+    /// A client that is waited for: a stop lets answers out; lateness and a stop at once do not.
+    fn waits_on(&self, cx: &Context<'_>) -> Poll<Result<(), End>> {
+        match self.watch.verdict(cx) {
+            Some(Verdict::Late(_) | Verdict::Now) => Poll::Ready(Err(End::Client)),
+            Some(Verdict::Stopping) | None => Poll::Pending,
+        }
     }
 
     /// Sends what has been written if it is `output_max`, and lets others come first if this turn is over: nothing more
@@ -281,7 +310,10 @@ impl Socket {
             self.flush(out).await?;
         }
         if over {
+            // Whoever waits for another turn has no buffer meanwhile.
+            self.thread.return_output(std::mem::take(out));
             turn.give_way().await;
+            *out = self.thread.borrow_output();
         }
         Ok(out.len() + LOOK_BYTES)
     }

@@ -159,7 +159,8 @@ pub(crate) const LOOK_BYTES: usize = 4096;
 /// slowest format 40 microseconds.
 pub(crate) const SLICE: usize = 64;
 
-/// Makes any number of ids of a format that core makes alone, in turns with the other connections of this thread.
+/// Makes any number of ids of a format that core makes alone, handing them to `each` slice by slice, in turns with the other
+/// connections of this thread.
 ///
 /// # Errors
 /// As [`FormatRow::make`]; ids that were made before are used up.
@@ -168,16 +169,29 @@ pub(crate) async fn make_in_turns(
     row: &FormatRow,
     options: &GenOptions,
     count: usize,
-) -> Answer<Vec<Id>> {
+    mut each: impl FnMut(&[Id]),
+) -> Answer<()> {
     row.check_answer(options, count)?;
-    let mut turn = Turn::begin(thread);
-    let mut ids = Vec::with_capacity(count);
-    while ids.len() < count {
+    let (mut turn, mut left) = (Turn::begin(thread), count);
+    while left > 0 {
         turn.give_way_if_over().await;
-        ids.extend(thread.make(row, options, SLICE.min(count - ids.len()))?);
+        let ids = thread.make(row, options, SLICE.min(left))?;
+        left -= ids.len();
+        each(&ids);
     }
-    Ok(ids)
+    Ok(())
 }
+
+/// How many bytes so many ids take until they have left, as they were made and as they are written: of `length` characters
+/// each, if a request says so.
+pub(crate) fn bytes_of_ids(count: u64, length: usize) -> u64 {
+    count.saturating_mul(ID_BYTES.saturating_add(length as u64))
+}
+
+const ID_BYTES: u64 = 64;
+
+/// Up to here an answer is made without asking for room: it has room where any answer has.
+pub(crate) const SMALL_BYTES: u64 = 16 * 1024;
 
 /// Takes exactly `count` numbers of a sequence, handing them to `each` run by run, in turns with the other connections of
 /// this thread; makes the sequence as [`Door::take`](crate::service::Door::take) does.

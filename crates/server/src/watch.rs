@@ -74,8 +74,8 @@ pub struct Watch {
     waiting: Cell<Waiting>,
     since: Cell<u32>,
     began: u32,
-    /// It is known who it is, or nobody need know.
-    known: Cell<bool>,
+    /// It is known who it is.
+    known: Rc<Cell<bool>>,
     wrong_tokens: Cell<u64>,
     now: Rc<Cell<u32>>,
     deadlines: Deadlines,
@@ -124,6 +124,11 @@ impl Watch {
         self.known.set(true);
     }
 
+    /// Whether it is known who the client is.
+    pub fn is_authenticated(&self) -> bool {
+        self.known.get()
+    }
+
     /// Notes that the client has shown a wrong token.
     pub fn wrong_token(&self) {
         self.wrong_tokens.set(self.wrong_tokens.get() + 1);
@@ -132,6 +137,11 @@ impl Watch {
     /// How many wrong tokens the client has shown.
     pub fn wrong_tokens(&self) -> u64 {
         self.wrong_tokens.get()
+    }
+
+    /// Ends the connection: a part of it has waited too long.
+    pub fn is_late(&self, code: Code) {
+        self.judge(Verdict::Late(code));
     }
 
     fn look(&self) {
@@ -196,11 +206,20 @@ impl Drop for WatchedConnection {
 impl Watches {
     /// Begins to watch a connection that waits for its first byte.
     pub fn add(self: &Rc<Self>, deadlines: Deadlines) -> WatchedConnection {
+        self.add_part(deadlines, Rc::default())
+    }
+
+    /// Begins to watch a part of a connection by itself: what is known of the one is known of the other.
+    pub fn add_part_of(self: &Rc<Self>, whole: &Watch, deadlines: Deadlines) -> WatchedConnection {
+        self.add_part(deadlines, Rc::clone(&whole.known))
+    }
+
+    fn add_part(self: &Rc<Self>, deadlines: Deadlines, known: Rc<Cell<bool>>) -> WatchedConnection {
         let watch = Rc::new(Watch {
             waiting: Cell::new(Waiting::FirstByte),
             since: Cell::new(self.now.get()),
             began: self.now.get(),
-            known: Cell::new(false),
+            known,
             wrong_tokens: Cell::new(0),
             now: self.now.clone(),
             deadlines,
@@ -249,15 +268,34 @@ impl Watches {
         }
     }
 
-    /// Ends the connection that has waited longest for its client to read.
-    pub fn cut_off_slowest(&self) {
+    /// Ends those connections, of those meant, that have waited longest for their clients to read: so many, and a quarter of
+    /// all that wait. How long it takes grows with the number of connections: not for every answer.
+    pub fn cut_off_slowest(&self, least: usize, meant: impl Fn(&Watch) -> bool) {
+        let mut slow: Vec<(Rc<Watch>, u32)> = self.slow(meant).collect();
+        slow.sort_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
+        slow.truncate(least.max(slow.len() / 4));
+        let slow = slow.into_iter();
+        slow.for_each(|(watch, _)| watch.judge(Verdict::Late(Code::SlowReader)));
+    }
+
+    /// Ends all connections, of those meant, that have waited so long for their clients to read.
+    pub fn cut_off_slow(&self, limit: Duration, meant: impl Fn(&Watch) -> bool) {
+        let slow = self.slow(meant).filter(|(_, ticks)| TICK * *ticks > limit);
+        slow.for_each(|(watch, _)| watch.judge(Verdict::Late(Code::SlowReader)));
+    }
+
+    /// Those that wait for their clients to read, and for how many ticks.
+    fn slow(&self, meant: impl Fn(&Watch) -> bool) -> impl Iterator<Item = (Rc<Watch>, u32)> {
         let now = self.now.get();
-        let slow = self.all().into_iter().filter(|watch| {
-            watch.waiting.get() == Waiting::Writing && !matches!(watch.verdict.get(), Some(Verdict::Late(_)))
+        let slow = self.all().into_iter().filter(move |watch| {
+            watch.waiting.get() == Waiting::Writing
+                && !matches!(watch.verdict.get(), Some(Verdict::Late(_)))
+                && meant(watch)
         });
-        if let Some(slowest) = slow.max_by_key(|watch| now.wrapping_sub(watch.since.get())) {
-            slowest.judge(Verdict::Late(Code::SlowReader));
-        }
+        slow.map(move |watch| {
+            let ticks = now.wrapping_sub(watch.since.get());
+            (watch, ticks)
+        })
     }
 
     /// Tells all connections, and those yet to come, that the server stops.
@@ -326,13 +364,32 @@ mod tests {
             watch.wait_for(Waiting::Writing);
             watches.tick();
         }
-        watches.cut_off_slowest();
+        watches.cut_off_slowest(1, |_| true);
         let late = || all.each_ref().map(|watch| watch.peek().is_some());
         assert_eq!(late(), [false, true, false]);
-        watches.cut_off_slowest();
+        watches.cut_off_slowest(1, |_| true);
         assert_eq!(late(), [false, true, true]);
-        watches.cut_off_slowest();
+        watches.cut_off_slowest(1, |_| true);
         assert_eq!(late(), [false, true, true]);
+    }
+
+    #[test]
+    fn only_those_are_cut_off_that_are_meant_and_have_waited_so_long() {
+        let watches = Rc::new(Watches::default());
+        let all = [(); 3].map(|()| watches.add(deadlines(600_000)));
+        all[0].authenticated();
+        let part = watches.add_part_of(&all[0], deadlines(600_000));
+        assert!(part.is_authenticated() && !all[1].is_authenticated());
+        for (watch, ticks) in all.iter().zip([3, 0, 1]) {
+            watch.wait_for(Waiting::Writing);
+            (0..ticks).for_each(|_| watches.tick());
+        }
+        watches.cut_off_slow(TICK * 2, |watch| watch.is_authenticated());
+        let late = || all.each_ref().map(|watch| watch.peek().is_some());
+        assert_eq!(late(), [true, false, false]);
+        watches.tick();
+        watches.cut_off_slow(TICK, |watch| !watch.is_authenticated());
+        assert_eq!(late(), [true, true, true]);
     }
 
     fn ticks_until_judged(watches: &Rc<Watches>, watch: &Watch) -> Option<(u32, Verdict)> {

@@ -9,6 +9,7 @@ fn idgo(config: &mut Config) {
     config.faces.idgo.access.listen = Listen::parse("127.0.0.1:0").unwrap();
 }
 
+// claim: P7
 #[test]
 fn get_takes_and_set_makes() {
     let server = Server::with(idgo);
@@ -49,6 +50,7 @@ fn get_takes_and_set_makes() {
 }
 
 /// A page of any site may send this: its first line took a number, and made a sequence where that is allowed.
+// claim: P72
 #[test]
 fn a_line_of_http_ends_the_connection_before_anything_is_taken() {
     let server = Server::with(|config| {

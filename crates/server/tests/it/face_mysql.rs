@@ -99,6 +99,7 @@ fn a_ticket_and_a_number_have_these_bytes() {
     });
 }
 
+// claim: P20
 #[test]
 fn tickets_are_taken_in_order_and_told() {
     let server = server();
@@ -277,6 +278,7 @@ fn sequences_are_asked_as_in_mariadb() {
     );
 }
 
+// claim: P7
 #[test]
 fn definitions_are_made_changed_and_dropped() {
     let server = server();
@@ -1018,6 +1020,7 @@ fn enter(server: &Server, user: &str, plugin: &str, reply: impl FnOnce(&[u8]) ->
     (my, answer)
 }
 
+// claim: P70
 #[test]
 fn tokens_are_passwords_and_decide_what_is_allowed() {
     let server = with_tokens(|_| {});
@@ -1193,6 +1196,48 @@ fn clear_text_is_refused_where_tls_is_asked_for() {
     });
     let (_, answer) = enter(&server, "x", "mysql_native_password", |_| Vec::new());
     assert!(answer.starts_with("ERR 3159 08004"), "{answer}");
+}
+
+/// "Ask for one of them by its name", was said to those who did.
+#[test]
+fn one_sequence_is_found_among_any_number_of_others() {
+    let server = Server::with(on);
+    server.make("orders", "{}");
+    server.make("Bills", "{}");
+    server.crowd();
+    let mut my = My::open(&server, "shop");
+    let named = |condition: &str| {
+        format!(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop' AND {condition}"
+        )
+    };
+    for (text, answer) in [
+        (named("table_name = 'orders'"), "[table_name t] orders"),
+        (named("table_name = 'bills'"), "[table_name t] Bills"),
+        (named("table_name = 'nothing'"), "[table_name t]"),
+        (
+            named("table_name IN ('orders', 'Bills', 'orders')"),
+            "[table_name t] Bills / orders",
+        ),
+        (named("table_name LIKE 'order\\\\_s'"), "[table_name t]"),
+        (named("table_name LIKE 'ord%'"), "[table_name t] orders"),
+        (
+            "SHOW TABLES LIKE 'orders'".into(),
+            "[Tables_in_shop (orders) t] orders",
+        ),
+        (
+            "SHOW TABLES LIKE 'bil_s'".into(),
+            "[Tables_in_shop (bil_s) t] Bills",
+        ),
+    ] {
+        assert_eq!(my.ask(&text), answer, "{text}");
+    }
+    assert!(my.ask("SHOW CREATE SEQUENCE orders").contains("CREATE SEQUENCE"));
+    let refused = my.ask("SHOW TABLES");
+    assert!(
+        refused.contains("more than 10000 names match") && refused.contains("LIKE"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn shown(kind: u8, body: &[u8]) -> String {
 }
 
 /// A connection that reads messages.
-struct Pg(Client);
+pub(crate) struct Pg(Client);
 
 impl Pg {
     /// One that has not said anything.
@@ -175,7 +175,7 @@ impl Pg {
     }
 
     /// One that is logged in.
-    fn new(server: &Server) -> Pg {
+    pub(crate) fn new(server: &Server) -> Pg {
         Pg::with(server, USER)
     }
 
@@ -224,7 +224,7 @@ impl Pg {
         self.until_ready()
     }
 
-    fn query(&mut self, text: &str) -> Vec<String> {
+    pub(crate) fn query(&mut self, text: &str) -> Vec<String> {
         self.ask(&[query(text)])
     }
 
@@ -367,6 +367,7 @@ fn starts_that_cannot_be_are_told_why() {
     }
 }
 
+// claim: P70
 #[test]
 fn tokens_are_passwords() {
     let server = with(|config| {
@@ -652,6 +653,7 @@ fn definitions_are_checked_with_postgresqls_words() {
     );
 }
 
+// claim: P7
 #[test]
 fn with_leave_sequences_go_back() {
     let server = start();
@@ -684,6 +686,7 @@ fn with_leave_sequences_go_back() {
 }
 
 /// Leave to repeat numbers was taken without a line of the trail, and what was done with it did not say so.
+// claim: P74
 #[test]
 fn leave_to_repeat_is_in_the_trail() {
     let folder = tempfile::tempdir().unwrap();
@@ -1645,6 +1648,72 @@ fn psqls_lists_have_the_columns_that_were_asked_for() {
         expected.extend([&*tag, "Z I"]);
         assert_eq!(pg.query(&text), expected, "{what}");
     }
+}
+
+/// "There are more than 10000 sequences: ask for one of them by its name", was said to those who did.
+#[test]
+fn one_sequence_is_found_among_any_number_of_others() {
+    let server = start();
+    server.make("orders", "{}");
+    server.make("shop.bills", "{}");
+    server.crowd();
+    let mut pg = Pg::new(&server);
+    let named = |name: &str| {
+        format!(
+            "SELECT c.oid,\n  n.nspname,\n  c.relname\nFROM pg_catalog.pg_class c\n     LEFT JOIN pg_catalog.pg_namespace n ON \
+             n.oid = c.relnamespace\nWHERE c.relname OPERATOR(pg_catalog.~) '^({name})$' COLLATE pg_catalog.default\n  AND \
+             pg_catalog.pg_table_is_visible(c.oid)\nORDER BY 2, 3;"
+        )
+    };
+    let found = pg.query(&named("orders"));
+    let oid = found[1]
+        .strip_prefix("D ")
+        .and_then(|row| row.strip_suffix("|public|orders"));
+    let oid = oid.unwrap_or_else(|| panic!("{found:?}"));
+    let parameters = format!(
+        "SELECT pg_catalog.format_type(seqtypid, NULL) AS \"Type\",\n       seqstart AS \"Start\"\nFROM \
+         pg_catalog.pg_sequence\nWHERE seqrelid = '{oid}';"
+    );
+    pg.says(
+        &parameters,
+        &["D bigint|1|1|9223372036854775807|1|no|1", "C SELECT 1"],
+    );
+    assert_eq!(pg.query(&named("bill.*")).len(), 4, "a pattern that fits few");
+    pg.says(&named("nothing"), &["C SELECT 0"]);
+
+    for (text, answer) in [
+        // As SQLAlchemy and Peewee ask whether there is one.
+        (
+            "SELECT pg_catalog.pg_class.relname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_catalog.pg_namespace.oid = pg_catalog.pg_class.relnamespace WHERE pg_catalog.pg_class.relname = 'orders' AND pg_catalog.pg_class.relkind = ANY (ARRAY['S']) AND pg_catalog.pg_table_is_visible(pg_catalog.pg_class.oid) AND pg_catalog.pg_namespace.nspname != 'pg_catalog'",
+            &["D orders", "C SELECT 1"][..],
+        ),
+        (
+            "SELECT last_value FROM pg_sequences WHERE sequencename IN ('crowd:00007', 'orders', 'nothing')",
+            &["D 1", "D NULL", "C SELECT 2"],
+        ),
+        (
+            "SELECT sequencename FROM pg_sequences WHERE schemaname = 'shop' AND sequencename = 'bills'",
+            &["D bills", "C SELECT 1"],
+        ),
+        (
+            "SELECT sequencename FROM pg_sequences WHERE schemaname = 'shop'",
+            &["D bills", "C SELECT 1"],
+        ),
+        (
+            "SELECT count(*) FROM pg_sequences WHERE sequencename LIKE 'crowd:001%'",
+            &["D 100", "C SELECT 1"],
+        ),
+        (
+            "select sequence_name from information_schema.sequences where sequence_name like 'ord%'",
+            &["D orders", "C SELECT 1"],
+        ),
+    ] {
+        pg.says(text, answer);
+    }
+    // As Hibernate asks: all of them, which is told with what to do.
+    let refused = pg.query("select * from information_schema.sequences");
+    let words = "ERROR 54000 more than 10000 sequences are asked for (server.max_count)";
+    assert!(refused.iter().any(|line| line.starts_with(words)), "{refused:?}");
 }
 
 #[test]

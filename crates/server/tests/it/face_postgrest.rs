@@ -622,6 +622,7 @@ fn bodies_that_are_no_json_object_are_refused() {
     assert_eq!(answer.header("connection"), Some("close"));
 }
 
+// claim: P7
 #[test]
 fn setval_moves_forward_only() {
     let server = server(|_| {});

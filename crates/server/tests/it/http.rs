@@ -89,6 +89,7 @@ fn numbers_are_taken_one_or_many_at_a_time() {
     );
 }
 
+// claim: P73
 #[test]
 fn allocations_are_never_cached_and_never_sniffed() {
     let server = Server::start();
@@ -459,6 +460,7 @@ fn a_definition_is_made_shown_changed_and_dropped() {
     );
 }
 
+// claim: P9
 #[test]
 fn numbers_of_a_cycling_sequence_say_that_they_repeat() {
     let server = Server::start();

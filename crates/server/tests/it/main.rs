@@ -3,9 +3,11 @@
 //! `cargo test -p mintage-server --test it face_postgres::` runs those of one file.
 #![allow(clippy::unwrap_used)]
 
+mod certificates;
 mod common;
 mod console;
 mod currval;
+mod every_face;
 mod explain;
 mod face_cosid;
 mod face_gosnowflake;
@@ -19,6 +21,7 @@ mod face_sonyflake;
 mod face_tinyid;
 mod faults;
 mod http;
+mod kept;
 mod live;
 mod nouns;
 mod origin;
@@ -26,6 +29,7 @@ mod pools;
 mod resp;
 mod rights;
 mod series;
+mod stops;
 
 /// A file that no `mod` names would not be compiled, and nobody would miss it.
 #[test]

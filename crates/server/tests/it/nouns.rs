@@ -88,6 +88,7 @@ fn words(row: &Operation, document: &Value) -> Vec<String> {
     words
 }
 
+// claim: P70
 #[test]
 fn every_text_of_a_request_is_a_noun_or_names_nothing() {
     let document = mintage_wire::openapi();

@@ -83,6 +83,7 @@ fn beyond(row: &Operation, noun: Noun) -> Vec<(String, String)> {
     }
 }
 
+// claim: P70
 #[test]
 fn what_a_request_names_beyond_the_right_is_refused_wherever_it_stands() {
     let server = start();
@@ -260,6 +261,7 @@ const PLACES: &[(&str, &str)] = &[
 ];
 
 /// A place that is new fails here until it is told of, and a test says so.
+// claim: P74
 #[test]
 fn every_place_that_asks_for_admin_is_known() {
     fn search(folder: &std::path::Path, root: &std::path::Path, found: &mut Vec<String>) {
@@ -301,6 +303,7 @@ pub(crate) fn told(trail: &std::path::Path) -> Vec<Value> {
     text.lines().map(read).collect()
 }
 
+// claim: P74
 #[test]
 fn whoever_administrates_or_tries_to_is_in_the_trail() {
     let folder = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ pub(super) async fn answer(asked: &Asked<'_>, name: Option<&str>, as_text: bool)
         Some(name) => of_name(asked, name.as_bytes()).await?,
     };
     Ok(match as_text {
-        true => Response::new(StatusCode::OK, TEXT, base62(id).as_slice()),
+        true => Response::new(StatusCode::OK, TEXT, base62(id).to_vec()),
         false => Response::new(StatusCode::OK, JSON, id.to_string()),
     })
 }

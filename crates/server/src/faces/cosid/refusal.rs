@@ -44,7 +44,7 @@ pub(super) fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Respo
         msg: fields.is_empty().then_some(&*error.message),
         errors: &fields,
     };
-    let body = serde_json::to_vec(&document).expect("texts are JSON");
+    let body = mintage_wire::json::to_vec(&document).expect("texts are JSON");
     let mut response = Response::new(status, JSON, body);
     match error.code {
         Code::Unauthenticated | Code::WrongToken => response.add("www-authenticate", "Bearer realm=\"mint\""),

@@ -130,7 +130,7 @@ fn no_such_path() -> ServiceError {
 fn refuse(_: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
     let status = match error.code {
         Code::UnknownRoute => {
-            return Response::new(StatusCode::NOT_FOUND, "text/plain", &*error.message);
+            return Response::new(StatusCode::NOT_FOUND, "text/plain", error.message.to_string());
         }
         // What keeps an id from being had, whatever it is.
         Code::NotFound | Code::Exhausted | Code::Conflict | Code::Internal => 503,

@@ -27,6 +27,7 @@ use std::rc::Rc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
 
 use super::web::answer::Response as Answered;
@@ -137,8 +138,18 @@ fn call(thread: Rc<ServingThread>, client: Rc<Client>, request: Request<Incoming
         counters.counters().requests(client.face, 1);
         let (arrived, face) = (mintage::boottime(), client.face);
         let response = match reflection::is_asked(request.uri().path()) {
-            true => reflection::answer(&thread, &client, request).await,
-            false => answer(thread, client, request).await.map(Reply::into_response),
+            true => Box::pin(reflection::answer(&thread, &client, request)).await,
+            false => {
+                // What waits for its message has no state yet of what it will ask for.
+                let (parts, body) = request.into_parts();
+                let limit = BodyLimit::of_request(&thread.config());
+                match read_body(&thread, limit, Some(body)).await {
+                    Ok(body) => Box::pin(answer(thread, client, parts, &body))
+                        .await
+                        .map(Reply::into_response),
+                    Err(error) => Err(error),
+                }
+            }
         };
         let took = mintage::boottime().saturating_sub(arrived);
         counters.counters().answered(face, 1, took);
@@ -149,10 +160,8 @@ fn call(thread: Rc<ServingThread>, client: Rc<Client>, request: Request<Incoming
     })
 }
 
-async fn answer(thread: Rc<ServingThread>, client: Rc<Client>, request: Request<Incoming>) -> Answer<Reply> {
-    let (parts, body) = request.into_parts();
-    let body = read_body(&thread, BodyLimit::of_request(&thread.config()), Some(body)).await?;
-    let message = message::only(&body)?;
+async fn answer(thread: Rc<ServingThread>, client: Rc<Client>, parts: Parts, body: &[u8]) -> Answer<Reply> {
+    let message = message::only(body)?;
     let asking = Asking {
         thread,
         client,

@@ -8,7 +8,7 @@ use super::asking::Asking;
 use super::message::{self, Reply};
 use crate::auth::What;
 use crate::service::Answer;
-use crate::turn::take_in_turns;
+use crate::turn::{SMALL_BYTES, bytes_of_ids, take_in_turns};
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct NextRequest {
@@ -58,6 +58,10 @@ pub(super) async fn next(asking: &Asking, message: &[u8]) -> Answer<Reply> {
     let thread = &asking.thread;
     let count = thread.count(Some(asked.count.unwrap_or(1)))?;
     asking.spend(&who, count);
+    let _room = match bytes_of_ids(count, 0) {
+        bytes if bytes > SMALL_BYTES && !asked.contiguous => Some(asking.client.room(thread, bytes).await?),
+        _ => None,
+    };
     let mut answer = NextResponse::default();
     if asked.contiguous {
         let taken = thread.take_contiguous(name, count, &asking.asker(&who)).await?;

@@ -64,6 +64,7 @@ impl IdList {
             self.body
                 .extend_from_slice(if cycling { TAIL_CYCLE } else { TAIL });
         }
+        self.body.shrink_to_fit();
         self.body
     }
 
@@ -76,6 +77,7 @@ impl IdList {
             };
             self.body.extend_from_slice(tail.as_bytes());
         }
+        self.body.shrink_to_fit();
         self.body
     }
 }

@@ -80,7 +80,6 @@ async fn of_core(
             .with_hint("ask for application/json or text/plain"));
     }
     let count = query.count(thread)? as usize;
-    let ids = make_in_turns(thread, row, &options, count).await?;
     // Alphabets of the caller's may hold what JSON must escape.
     let text = |body: &mut Vec<u8>, id: &Id| {
         let written = row.format.text(id).expect("made by this format");
@@ -91,13 +90,16 @@ async fn of_core(
             body.extend_from_slice(written.as_bytes());
         }
     };
-    let written = Written {
-        width: row.format.text_len.1.min(64) + 3,
-        text,
-        packed: |body: &mut Vec<u8>, id: &Id| body.extend_from_slice(id.bytes()),
+    row.check_answer(&options, count)?;
+    let width = options.length.unwrap_or(row.format.text_len.1.min(64)) + 3;
+    let mut list = IdList::new(media, count * width);
+    let write = |ids: &[Id]| {
+        for id in ids {
+            list.push(|body| text(body, id), |body| body.extend_from_slice(id.bytes()));
+        }
     };
-    let body = write_in_turns(thread, media, &ids, &written).await;
-    Ok(Response::ids(media, body))
+    make_in_turns(thread, row, &options, count, write).await?;
+    Ok(Response::ids(media, list.finish(false)))
 }
 
 /// `POST /v1/snowflakes/{pool}?count=N`
@@ -127,15 +129,13 @@ async fn snowflakes(
 }
 
 /// How one id is written: as text, which takes about `width` bytes with its quotes, and packed.
-struct Written<T, P> {
+struct Written<I> {
     width: usize,
-    text: T,
-    packed: P,
+    text: fn(&mut Vec<u8>, &I),
+    packed: fn(&mut Vec<u8>, &I),
 }
 
-type Plain<I> = Written<fn(&mut Vec<u8>, &I), fn(&mut Vec<u8>, &I)>;
-
-const UUIDS: Plain<Uuid> = Written {
+const UUIDS: Written<Uuid> = Written {
     width: 39,
     text: |body, id| {
         let mut buffer = Uuid::encode_buffer();
@@ -144,23 +144,19 @@ const UUIDS: Plain<Uuid> = Written {
     packed: |body, id| body.extend_from_slice(id.as_bytes()),
 };
 
-const NUMBERS: Plain<u64> = Written {
+const NUMBERS: Written<u64> = Written {
     width: 23,
     text: |body, id| body.extend_from_slice(itoa::Buffer::new().format(*id).as_bytes()),
     packed: |body, id| body.extend_from_slice(&id.to_be_bytes()),
 };
 
 /// Writes ids in the form that the client accepts, in turns with the other connections of this thread.
-async fn write_in_turns<I, T, P>(
+async fn write_in_turns<I>(
     thread: &Rc<ServingThread>,
     media: Media,
     ids: &[I],
-    written: &Written<T, P>,
-) -> Vec<u8>
-where
-    T: Fn(&mut Vec<u8>, &I),
-    P: Fn(&mut Vec<u8>, &I),
-{
+    written: &Written<I>,
+) -> Vec<u8> {
     let mut turn = Turn::begin(thread);
     let mut list = IdList::new(media, ids.len() * written.width);
     for slice in ids.chunks(SLICE) {
@@ -176,7 +172,7 @@ where
 mod tests {
     use super::*;
 
-    fn list<I>(media: Media, ids: &[I], written: &Plain<I>) -> Vec<u8> {
+    fn list<I>(media: Media, ids: &[I], written: &Written<I>) -> Vec<u8> {
         let mut list = IdList::new(media, 0);
         for id in ids {
             list.push(|body| (written.text)(body, id), |body| (written.packed)(body, id));

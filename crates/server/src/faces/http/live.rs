@@ -231,6 +231,7 @@ mod tests {
         assert!(reader.one.answered.get());
     }
 
+    // claim: P71
     #[tokio::test]
     async fn a_revoked_token_ends_it() {
         let thread = thread().await;

@@ -61,6 +61,7 @@ use crate::metrics::FaceId;
 use crate::noise::Asker;
 use crate::service::{Answer, Door};
 use crate::thread::ServingThread;
+use crate::turn::{SMALL_BYTES, bytes_of_ids};
 use crate::watch::Watch;
 use request::Query;
 use route::Route;
@@ -241,6 +242,10 @@ where
     if operation.allocates {
         thread.service().spend(&who, guest.peer, query.count(thread)?);
     }
+    let room = match bytes_of_answer(thread, operation.op, &query)? {
+        ..=SMALL_BYTES => None,
+        bytes => Some(guest.room(thread, bytes).await?),
+    };
     let doing = operate(thread, guest, &who, operation.op, &asked);
     let answered = match audited::act(guest, operation, &route, &who, &body) {
         None => doing.await,
@@ -253,8 +258,41 @@ where
             tracing::info!(what, name, token, %peer, "changed");
         }
     }
-    answered
+    answered.map(|response| match room {
+        Some(room) => response.counted(room),
+        None => response,
+    })
 }
+
+/// About what an answer takes until it has left, while it is made included: what is large waits for room before that.
+fn bytes_of_answer(thread: &Door, op: Op, query: &Query<'_>) -> Answer<u64> {
+    Ok(match op {
+        Op::Next if query.get("as")?.as_deref() == Some(b"range") => 0,
+        Op::Next | Op::MakeSnowflakes => bytes_of_ids(query.count(thread)?, 0),
+        Op::MakeIds => {
+            let length = query.number("length")?.flatten().unwrap_or(0);
+            bytes_of_ids(query.count(thread)?, usize::try_from(length).unwrap_or(0))
+        }
+        Op::ShowSeries | Op::ShowNamedSeries => {
+            let count = query.number("count")?.flatten();
+            bytes_of_ids(count.unwrap_or_else(|| thread.config().max_count), 0)
+        }
+        Op::ListSequences | Op::ListPools | Op::ListTop | Op::ListActs => {
+            u64::from(query.limit()?) * LISTED_BYTES
+        }
+        Op::ShowHistory | Op::ShowBlocks | Op::ShowPoolMap | Op::Explain | Op::ShowCluster | Op::Audit => {
+            PAGE_BYTES
+        }
+        // Whoever watches a server waits for nobody.
+        _ => 0,
+    })
+}
+
+/// About what one of a list takes: its document, and what it is made of.
+const LISTED_BYTES: u64 = 2048;
+
+/// The same for what has many parts.
+const PAGE_BYTES: u64 = 256 * 1024;
 
 /// A request as it was read.
 struct Asked<'r> {

@@ -22,7 +22,7 @@ use crate::faces::web::head::{Head, Media};
 use crate::metrics::{Exposition, IdKind, REQUEST_BUCKETS_US};
 use crate::service::{Answer, Service};
 use crate::thread::ServingThread;
-use crate::{process, render, unnamed};
+use crate::{kept, process, render, unnamed};
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
@@ -327,9 +327,12 @@ fn count_connections(thread: &Rc<ServingThread>, out: &mut Exposition) {
     out.metric(
         "mint_unread_bytes",
         "gauge",
-        "Answers that clients have not read yet, of those that do not keep up.",
+        "Answers that are made and have not been read, and room for those that are being made.",
     );
-    out.sample("mint_unread_bytes", &[], thread.shared().unread.bytes() as f64);
+    let shared = thread.shared();
+    let unread = shared.unread.bytes() + shared.unread_of_unknown.bytes();
+    out.sample("mint_unread_bytes", &[], unread as f64);
+    kept::describe(thread.shared(), out);
 }
 
 /// The sources out of which sequences take numbers, those that were used.
@@ -378,6 +381,13 @@ fn describe_ledger(thread: &Rc<ServingThread>, found: &Found, out: &mut Expositi
     let counters = ledger.counters();
     out.metric("mint_sequences", "gauge", "Sequences that exist.");
     out.sample("mint_sequences", &[], ledger.sequence_count() as f64);
+
+    out.metric(
+        "mint_near_names_total",
+        "counter",
+        "Sequences made by their first use under a name that is nearly another one.",
+    );
+    out.sample("mint_near_names_total", &[], thread.service().near_names() as f64);
 
     out.metric("mint_reserve_seconds", "histogram", "How long reservations took.");
     let buckets = counters

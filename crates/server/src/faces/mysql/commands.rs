@@ -13,6 +13,7 @@ use super::packet::Packets;
 use super::plan::{Parsed, Statement};
 use super::refusal::Refusal;
 use super::value::{Kind, Value, put_binary_row, put_row};
+use crate::kept::Heap;
 use crate::socket::End;
 use crate::turn::LOOK_BYTES;
 
@@ -215,7 +216,7 @@ impl Connection {
         let Ok(text) = std::str::from_utf8(body) else {
             return Ok((self.refuse(0, &Refusal::not_utf8()), 1));
         };
-        let parsed = cache::parsed(text);
+        let parsed = cache::parsed(text, self.thread.config().max_sql_cache.0);
         let served = self.at_once(&parsed, rest, len, Form::Text);
         if served > 0 {
             return Ok((Next::Packet, served));
@@ -249,6 +250,15 @@ impl Connection {
 
     /// Runs the statements of a text up to the first that is refused.
     async fn run_all(&mut self, parsed: &Parsed, parameters: &[Value], form: Form) -> Result<Next, End> {
+        // It may wait, and with it what it is made of; a statement that was prepared counts already.
+        let plan = if form == Form::Text { parsed.bytes } else { 0 };
+        let bytes = plan + size_of_val(parameters) + parameters.heap();
+        self.session.keeping.follow(&self.thread.config());
+        let kept = self.session.keeping.keep_at_hand(bytes);
+        let _kept = match kept.map_err(Refusal::from) {
+            Ok(kept) => kept,
+            Err(refusal) => return Ok(self.refuse(0, &refusal)),
+        };
         let count = parsed.statements.len();
         // All answers to one text are numbered through.
         let mut number = 0;
@@ -353,7 +363,7 @@ impl Connection {
     }
 
     fn keep(&mut self, text: &str) -> Result<(), Refusal> {
-        let parsed = cache::parsed(text);
+        let parsed = cache::parsed(text, self.thread.config().max_sql_cache.0);
         let statement = match &parsed.statements[..] {
             [Ok(statement)] => statement,
             [Err(refusal), ..] => return Err(refusal.clone().in_database(&self.session.database)),
@@ -379,6 +389,7 @@ impl Connection {
             }
             _ => Vec::new(),
         };
+        self.session.keeping.follow(&self.thread.config());
         let id = self.session.prepared.add(Rc::clone(&parsed))?;
         let mut packets = Packets::new(&mut self.out, 1);
         write_prepared(

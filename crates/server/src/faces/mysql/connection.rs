@@ -15,6 +15,7 @@ use crate::config::{Config, FaceAuth};
 use crate::connection;
 use crate::error::Code;
 use crate::faces::{self, Protocols, resp};
+use crate::kept::Keeping;
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
@@ -64,7 +65,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         socket: Socket::new(stream, watch, thread.clone(), request_bytes(&config)),
         out: Vec::new(),
         turn: Turn::begin(&thread),
-        session: Session::new(thread.connection_id() as u32, host.into()),
+        session: Session::new(thread.connection_id() as u32, host.into(), Keeping::new(&thread)),
         phase: Phase::Login,
         nonce: Nonce::new(),
         wants_tls,

@@ -28,7 +28,7 @@ impl Connection {
 
     /// Whether TLS can begin here: there are certificates, and nobody listens on the way to a socket of this machine.
     pub(super) fn offers_tls(&self) -> bool {
-        let certificates = self.thread.shared().tls.config(Protocols::Mysql);
+        let certificates = self.thread.shared().tls.handshake(Protocols::Mysql);
         self.peer != Peer::Unix && certificates.is_some()
     }
 

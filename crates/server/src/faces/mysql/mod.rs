@@ -10,7 +10,7 @@
 //! | `prepared` | prepared statements and their values |
 //! | `cache` | texts and what they mean, remembered |
 //! | `grammar` | from a text to what it means |
-//! | `plan` | what statements mean |
+//! | `plan`, `weight` | what statements mean, and how much memory that takes |
 //! | `at_once` | one ticket, one `NEXTVAL`: without waiting |
 //! | `execute` | all statements |
 //! | `session`, `variables` | what a connection knows and has set |
@@ -46,6 +46,7 @@ pub(crate) mod settings;
 pub mod testing;
 pub mod value;
 mod variables;
+mod weight;
 
 use super::{Face, Protocols, Serves};
 use crate::transport::Endpoint;

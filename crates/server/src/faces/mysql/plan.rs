@@ -13,8 +13,8 @@ pub(crate) struct Parsed {
     pub(crate) statements: Vec<Result<Statement, Refusal>>,
     /// How many `?` it has.
     pub(crate) parameters: usize,
-    /// How long it is.
-    pub(crate) text_bytes: usize,
+    /// How much memory it takes.
+    pub(crate) bytes: usize,
     /// The packets before the row of a single `NEXTVAL`, once they were written.
     pub(crate) head: OnceCell<Box<[u8]>>,
 }

@@ -7,23 +7,21 @@ use super::packet::Reader;
 use super::plan::Parsed;
 use super::refusal::Refusal;
 use super::value::{Digits, Value};
+use crate::kept::{Full, Keeping, KeptBytes, allocated};
 
 /// How many statements a connection may have prepared.
 pub(crate) const STATEMENTS_MAX: usize = 256;
-/// How long the texts of all of them may be together.
-const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// The id that stands for the statement that was prepared last.
 const LAST: u32 = u32::MAX;
 
 /// A connection's prepared statements.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Prepared {
     statements: HashMap<u32, One>,
     next: u32,
     /// The one that was prepared last, if that went well.
     last: Option<u32>,
-    /// How long the texts of all are.
-    text_bytes: usize,
+    keeping: Keeping,
 }
 
 /// A prepared statement.
@@ -32,22 +30,77 @@ struct One {
     parsed: Rc<Parsed>,
     /// The types of its values, from the first execution on.
     types: Vec<Type>,
-    /// Values that were sent ahead, by their places.
-    long: HashMap<u16, Vec<u8>>,
+    ahead: Ahead,
+    _kept: KeptBytes,
+}
+
+/// Values that were sent ahead, by their places.
+#[derive(Debug)]
+struct Ahead {
+    values: HashMap<u16, Vec<u8>>,
+    /// How long they are together.
+    bytes: usize,
+    kept: KeptBytes,
+    /// Why there is one that was not kept, which is told when the statement is executed.
+    refused: Option<Full>,
+}
+
+impl Ahead {
+    fn new(keeping: &Keeping) -> Ahead {
+        Ahead {
+            values: HashMap::new(),
+            bytes: 0,
+            kept: keeping.nothing(),
+            refused: None,
+        }
+    }
+
+    /// Takes a part of a value, of which one byte more than fits is kept: that says that it did not.
+    fn add(&mut self, place: u16, part: &[u8], bytes_max: usize) {
+        let room = (bytes_max + 1).saturating_sub(self.bytes);
+        let part = &part[..part.len().min(room)];
+        let is_new = !self.values.contains_key(&place);
+        // A value grows by doubling, and its place is in a map that may be half empty.
+        let place_bytes = if is_new {
+            2 * size_of::<(u16, Vec<u8>)>() + allocated(1)
+        } else {
+            0
+        };
+        match self.kept.grow(2 * part.len() + place_bytes) {
+            Ok(()) => {
+                self.bytes += part.len();
+                self.values.entry(place).or_default().extend_from_slice(part);
+            }
+            Err(full) => self.refused = Some(full),
+        }
+    }
 }
 
 impl Prepared {
+    /// None of them.
+    pub(crate) fn new(keeping: &Keeping) -> Prepared {
+        Prepared {
+            statements: HashMap::new(),
+            next: 0,
+            last: None,
+            keeping: keeping.clone(),
+        }
+    }
+
     /// Keeps a statement; its id.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many, or they take too much.
     pub(crate) fn add(&mut self, parsed: Rc<Parsed>) -> Result<u32, Refusal> {
         self.last = None;
-        let text_bytes = self.text_bytes + parsed.text_bytes;
-        if self.statements.len() >= STATEMENTS_MAX || text_bytes > TEXT_BYTES_MAX {
+        if self.statements.len() >= STATEMENTS_MAX {
             return Err(Refusal::too_many_statements(STATEMENTS_MAX));
         }
-        self.text_bytes = text_bytes;
+        // With the types that executions bring, and its place in a map that may be half empty.
+        let types = allocated(parsed.parameters * size_of::<Type>());
+        let kept = self
+            .keeping
+            .keep(parsed.bytes + types + 2 * size_of::<(u32, One)>())?;
         loop {
             self.next = self.next.wrapping_add(1);
             let free = !self.statements.contains_key(&self.next);
@@ -58,7 +111,8 @@ impl Prepared {
         let one = One {
             parsed,
             types: Vec::new(),
-            long: HashMap::new(),
+            ahead: Ahead::new(&self.keeping),
+            _kept: kept,
         };
         self.statements.insert(self.next, one);
         self.last = Some(self.next);
@@ -72,15 +126,13 @@ impl Prepared {
 
     /// Forgets a statement.
     pub(crate) fn close(&mut self, id: u32) {
-        if let Some(one) = self.statements.remove(&self.id(id)) {
-            self.text_bytes -= one.parsed.text_bytes;
-        }
+        self.statements.remove(&self.id(id));
     }
 
     /// Forgets what was sent ahead for a statement; `false`: there is none.
     pub(crate) fn reset(&mut self, id: u32) -> bool {
         let one = self.statements.get_mut(&self.id(id));
-        one.map(|one| one.long.clear()).is_some()
+        one.map(|one| one.ahead = Ahead::new(&self.keeping)).is_some()
     }
 
     fn id(&self, id: u32) -> u32 {
@@ -93,19 +145,12 @@ impl Prepared {
     /// Takes a part of a value that is sent ahead. Nothing is answered: what does not fit is told when it is executed.
     pub(crate) fn send_ahead(&mut self, id: u32, place: u16, part: &[u8], bytes_max: usize) {
         let id = self.id(id);
-        let all = self.statements.values().flat_map(|one| one.long.values());
-        let held: usize = all.map(Vec::len).sum();
         let Some(one) = self.statements.get_mut(&id) else {
             return;
         };
-        if usize::from(place) >= one.parsed.parameters {
-            return;
+        if usize::from(place) < one.parsed.parameters {
+            one.ahead.add(place, part, bytes_max);
         }
-        // Of all statements together; one byte more than fits is kept, which says that it did not.
-
-        let room = (bytes_max + 1).saturating_sub(held);
-        let part = &part[..part.len().min(room)];
-        one.long.entry(place).or_default().extend_from_slice(part);
     }
 
     /// A statement with the values of one execution, out of what stands behind its id.
@@ -123,14 +168,21 @@ impl Prepared {
             return Err(Refusal::no_statement(id, "mysqld_stmt_execute"));
         };
         let parsed = Rc::clone(&one.parsed);
-        let long = std::mem::take(&mut one.long);
-        if long.values().map(Vec::len).sum::<usize>() > bytes_max {
+        if one.ahead.values.is_empty() && one.ahead.refused.is_none() {
+            let values = values(body, parsed.parameters, &mut one.types, HashMap::new())?;
+            return Ok((parsed, values));
+        }
+        let ahead = std::mem::replace(&mut one.ahead, Ahead::new(&self.keeping));
+        if let Some(full) = ahead.refused {
+            return Err(full.into());
+        }
+        if ahead.bytes > bytes_max {
             return Err(Refusal {
                 ends_connection: false,
                 ..Refusal::too_long()
             });
         }
-        let values = values(body, parsed.parameters, &mut one.types, long)?;
+        let values = values(body, parsed.parameters, &mut one.types, ahead.values)?;
         Ok((parsed, values))
     }
 }
@@ -311,7 +363,7 @@ mod tests {
 
     #[test]
     fn statements_have_ids_and_the_last_has_another() {
-        let mut prepared = Prepared::default();
+        let mut prepared = Prepared::new(&Keeping::default());
         let parsed = || Rc::new(parse("SELECT ?"));
         let id = prepared.add(parsed()).unwrap();
         let values = b"\0\x01\0\0\0\0\x01\x01\0\x07";
@@ -337,11 +389,5 @@ mod tests {
         }
         assert_eq!(prepared.add(parsed()).unwrap_err().errno, 1461);
         assert_eq!(prepared.execute(LAST, values, 100).unwrap_err().errno, 1243);
-        let mut prepared = Prepared::default();
-        let long = Rc::new(parse(&format!("SELECT '{}'", "x".repeat(TEXT_BYTES_MAX / 2))));
-        let id = prepared.add(Rc::clone(&long)).unwrap();
-        assert_eq!(prepared.add(Rc::clone(&long)).unwrap_err().errno, 1461);
-        prepared.close(id);
-        prepared.add(long).unwrap();
     }
 }

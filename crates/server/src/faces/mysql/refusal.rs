@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Code, ServiceError};
 use crate::faces::sql::names::SqlName;
+use crate::kept::Full;
 
 /// A refusal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +21,12 @@ pub struct Refusal {
     pub ends_connection: bool,
     /// Where in the text the connection's database belongs, which is not known yet where texts are read.
     pub database_at: Option<usize>,
+}
+
+impl From<Full> for Refusal {
+    fn from(full: Full) -> Refusal {
+        Refusal::too_much_kept(full)
+    }
 }
 
 /// What was to be done with a sequence: the original has errors of its own for each.
@@ -292,6 +299,12 @@ impl Refusal {
         let text =
             format!("Can't create more than max_prepared_stmt_count statements (current value: {max})");
         Refusal::new(1461, "42000", Code::TooMany, text)
+    }
+
+    /// Whatever a connection, or all together, would keep is too much.
+    fn too_much_kept(full: Full) -> Refusal {
+        let text = format!("Out of memory: {}; {}", full.message(), full.hint());
+        Refusal::new(1041, "HY000", full.code(), text)
     }
 
     /// More placeholders than a statement may have.

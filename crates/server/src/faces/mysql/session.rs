@@ -10,6 +10,10 @@ use super::value::Value;
 use super::variables::Settings;
 use crate::auth::Identity;
 use crate::faces::sql::session::Numbers;
+use crate::kept::{Heap, Keeping, KeptBytes};
+
+/// What a connection has set: system variables, and its own.
+pub(crate) type SetSoFar = (Settings, HashMap<Box<str>, Value>);
 
 /// One connection's state, as its statements see and change it.
 #[derive(Debug)]
@@ -40,11 +44,14 @@ pub(crate) struct Session {
     pub(crate) settings: Settings,
     user_variables: HashMap<Box<str>, Value>,
     pub(crate) prepared: Prepared,
+    pub(crate) keeping: Keeping,
+    /// What is counted of settings and variables.
+    counted: KeptBytes,
 }
 
 impl Session {
     /// A new one.
-    pub(crate) fn new(id: u32, host: Box<str>) -> Session {
+    pub(crate) fn new(id: u32, host: Box<str>, keeping: Keeping) -> Session {
         Session {
             id,
             identity: Identity::OPEN,
@@ -52,7 +59,7 @@ impl Session {
             host,
             database: "".into(),
             capabilities: Capabilities::default(),
-            numbers: Numbers::default(),
+            numbers: Numbers::new(&keeping),
             last_insert_id: 0,
             row_count: 0,
             found_rows: 0,
@@ -61,13 +68,15 @@ impl Session {
             is_read_only: false,
             settings: Settings::default(),
             user_variables: HashMap::new(),
-            prepared: Prepared::default(),
+            prepared: Prepared::new(&keeping),
+            counted: keeping.nothing(),
+            keeping,
         }
     }
 
     /// Forgets all but who it is and which database it has chosen.
     pub(crate) fn reset(&mut self) {
-        let fresh = Session::new(self.id, std::mem::take(&mut self.host));
+        let fresh = Session::new(self.id, std::mem::take(&mut self.host), self.keeping.clone());
         let before = std::mem::replace(self, fresh);
         self.identity = before.identity;
         self.user = before.user;
@@ -103,6 +112,29 @@ impl Session {
     pub(crate) fn end_transaction(&mut self) {
         self.in_transaction = false;
         self.is_read_only = false;
+    }
+
+    /// What is set now, to go back to.
+    pub(crate) fn set_so_far(&self) -> SetSoFar {
+        (self.settings.clone(), self.user_variables.clone())
+    }
+
+    /// Counts what is set; where that is too much, all is as it was before.
+    ///
+    /// # Errors
+    /// It is too much.
+    pub(crate) fn count_settings(&mut self, before: SetSoFar) -> Result<(), Refusal> {
+        let of_users = self
+            .user_variables
+            .iter()
+            .map(|(name, value)| name.heap() + value.heap());
+        let places = self.user_variables.capacity() * size_of::<(Box<str>, Value)>();
+        let bytes = self.settings.heap() + of_users.sum::<usize>() + places;
+        let counted = self.counted.become_so_many(bytes);
+        if counted.is_err() {
+            (self.settings, self.user_variables) = before;
+        }
+        Ok(counted?)
     }
 
     /// What a variable of the user's own is.
@@ -141,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_reset_forgets_all_but_who_it_is() {
-        let mut session = Session::new(7, "h".into());
+        let mut session = Session::new(7, "h".into(), Keeping::default());
         (session.user, session.database) = ("u".into(), "d".into());
         session.autocommit = false;
         session.touches();
@@ -159,7 +191,7 @@ mod tests {
 
     #[test]
     fn variables_are_few_and_short() {
-        let mut session = Session::new(1, "".into());
+        let mut session = Session::new(1, "".into(), Keeping::default());
         for n in 0..USER_VARIABLES_MAX {
             assert!(session.set_user_variable(&format!("v{n}"), Value::Null));
         }

@@ -2,6 +2,7 @@
 
 use super::value::Value;
 use crate::config::Config;
+use crate::kept::{Heap, allocated};
 
 /// A system variable.
 #[derive(Debug)]
@@ -227,6 +228,13 @@ fn find(name: &str) -> Option<(u8, &'static Row)> {
     let name = alias.map_or(name, |(_, name)| name);
     let at = ROWS.iter().position(|row| name.eq_ignore_ascii_case(row.name))?;
     Some((u8::try_from(at).ok()?, &ROWS[at]))
+}
+
+impl Heap for Settings {
+    fn heap(&self) -> usize {
+        let values: usize = self.0.iter().map(|(_, value)| value.heap()).sum();
+        allocated(self.0.capacity() * size_of::<(u8, Value)>()) + values
+    }
 }
 
 impl Settings {

@@ -6,7 +6,7 @@ use super::backend;
 use super::cache;
 use super::frontend::{Bind, read_query};
 use super::plan::{Statement, Target};
-use super::portal::{Portal, Rows};
+use super::portal::Rows;
 use super::talk::Talk;
 use super::types::{Formats, utf8};
 
@@ -53,7 +53,7 @@ impl Talk<'_> {
             return None;
         }
         let prepared = self.prepared(bind.statement).ok()?;
-        let statement = Rc::clone(prepared.statement.as_ref()?);
+        let (statement, plan) = (Rc::clone(prepared.statement.as_ref()?), Rc::clone(&prepared.plan));
         // Texts are the same in both formats.
         let is_text = |oid: &u32| matches!(oid, 0 | 19 | 25 | 705 | 1043);
         if prepared.parameters.len() != bind.parameter_count || !prepared.parameters.iter().all(is_text) {
@@ -64,6 +64,11 @@ impl Talk<'_> {
         let formats = Formats::of_codes(bind.results, 1, "result").ok()?;
         let behind = Behind::read(rest.get(len..)?)?;
         let unit = len + behind.len;
+        // The portal is there until the transaction ends, and has no more rows.
+        self.client.session.portals.take("");
+        let of = (Rc::clone(&statement), plan);
+        let portal = self.client.session.portal("", of, Rc::default(), formats.clone());
+        let mut portal = portal.ok()?;
         let taken = self.take_repeated(&target, rest, unit)?;
         let columns = statement.columns.as_deref().unwrap_or_default();
         let (binary, status) = (formats.is_binary(0), self.client.session.status());
@@ -78,8 +83,6 @@ impl Talk<'_> {
                 backend::ready(self.out, status);
             }
         }
-        // The portal is there until the transaction ends, and has no more rows.
-        let mut portal = Portal::new(statement, Rc::default(), formats);
         portal.rows = Rows::Done;
         self.client.session.portals.put("", portal);
         if behind.syncs {

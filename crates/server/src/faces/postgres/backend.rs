@@ -1,17 +1,19 @@
 //! Messages to the client, written straight into the output.
 
+use std::borrow::Cow;
+
 use super::errors::{Severity, SqlError};
 use super::types::{Formats, Type, Value};
 
 /// A column of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Column {
-    pub(super) name: Box<str>,
+    pub(super) name: Cow<'static, str>,
     pub(super) kind: Type,
 }
 
 impl Column {
-    pub(super) fn new(name: impl Into<Box<str>>, kind: Type) -> Column {
+    pub(super) fn new(name: impl Into<Cow<'static, str>>, kind: Type) -> Column {
         Column {
             name: name.into(),
             kind,

@@ -1,26 +1,23 @@
 //! One thread's memory of statements: from a text to what it asks for, so that a text is read once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::errors::Result;
 use super::grammar;
 use super::plan::Statement;
 use crate::config::Config;
+use crate::faces::sql::remembered::Remembered;
 
 /// The statements of one text, or why it has none.
-pub(super) type Parsed = Rc<Result<Vec<Rc<Statement>>>>;
-
-/// How many texts a thread remembers, and how long they may be: one more, and it begins anew.
-const TEXTS_MAX: usize = 1024;
-const TEXT_BYTES_MAX: usize = 1024;
+pub(super) type Parsed = Rc<Texts>;
+type Texts = Result<Vec<Rc<Statement>>>;
 
 #[derive(Debug, Default)]
 struct Cache {
     /// Names are read as the configuration has them.
     config: Option<Rc<Config>>,
-    texts: HashMap<Box<str>, Parsed>,
+    texts: Remembered<Texts>,
 }
 
 thread_local! {
@@ -38,16 +35,13 @@ pub(super) fn parse(text: &str, config: &Rc<Config>) -> Parsed {
             cache.texts.clear();
             cache.config = Some(Rc::clone(config));
         }
-        if let Some(known) = cache.texts.get(text) {
-            return Rc::clone(known);
-        }
-        let parsed = Rc::new(grammar::parse(text, &config.faces.postgres.keys));
-        if text.len() <= TEXT_BYTES_MAX && parsed.is_ok() {
-            if cache.texts.len() >= TEXTS_MAX {
-                cache.texts.clear();
-            }
-            cache.texts.insert(text.into(), Rc::clone(&parsed));
-        }
-        parsed
+        let read = || Rc::new(grammar::parse(text, &config.faces.postgres.keys));
+        cache.texts.get(text, config.max_sql_cache.0, read, weigh)
     })
+}
+
+/// How much memory statements take; a refusal is not remembered.
+fn weigh(read: &Texts) -> Option<usize> {
+    let bytes = |all: &Vec<Rc<Statement>>| all.iter().map(|one| one.bytes + size_of::<Rc<Statement>>()).sum();
+    read.as_ref().map(bytes).ok()
 }

@@ -134,9 +134,7 @@ impl Connection {
         } = self;
         let (mut socket, presented) = pace.socket.begin_tls(Protocols::Postgres).await?;
         let (stream, ..) = socket.lend();
-        if direct
-            && !matches!(stream, Stream::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"postgresql"))
-        {
+        if direct && !matches!(stream, Stream::Tls(tls) if tls.tls().alpn_protocol() == Some(b"postgresql")) {
             return Err(End::Client);
         }
         (guest.is_tls, guest.presented) = (true, Rc::new(presented));
@@ -155,6 +153,7 @@ impl Connection {
         self.out = self.guest.thread.borrow_output();
         if let Phase::Ready(client) = &mut self.phase {
             client.config = self.guest.thread.config();
+            client.session.keeping.follow(&client.config);
         }
         let executed = self.execute(&buffer[..filled]).await;
         self.guest.thread.return_input(buffer);

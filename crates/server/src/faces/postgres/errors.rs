@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Code, ServiceError};
 use crate::faces::sql::lexer::{Fault, FaultKind};
+use crate::kept::Full;
 
 /// A refusal, or a notice.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -148,6 +149,19 @@ impl SqlError {
 }
 
 /// What the service says, where a statement has no words of its own for it.
+impl From<Full> for SqlError {
+    fn from(full: Full) -> SqlError {
+        let state = match full {
+            Full::Connection(_) => "54000",
+            Full::All(_) => "53200",
+        };
+        SqlError {
+            code: full.code(),
+            ..SqlError::new(state, full.message()).with_hint(full.hint())
+        }
+    }
+}
+
 impl From<ServiceError> for SqlError {
     fn from(error: ServiceError) -> SqlError {
         let mut refusal = SqlError::new(state_of(error.code), error.message).counted_as(error.code);

@@ -14,6 +14,7 @@ use super::variables::{ALLOW_REPEAT, Facts};
 use crate::auth::{Identity, Presented, Right, Scram, ScramError, What};
 use crate::config::FaceAuth;
 use crate::faces::{self, Protocols};
+use crate::kept::Keeping;
 use crate::metrics::FaceId;
 use crate::thread::ServingThread;
 use crate::transport::Peer;
@@ -33,7 +34,7 @@ pub(super) struct Guest {
 impl Guest {
     /// Whether TLS can begin here: there are certificates, and nobody listens on the way to a socket of this machine.
     pub(super) fn offers_tls(&self) -> bool {
-        let certificates = self.thread.shared().tls.config(Protocols::Postgres);
+        let certificates = self.thread.shared().tls.handshake(Protocols::Postgres);
         !self.is_tls && !self.is_unix && certificates.is_some()
     }
 
@@ -158,9 +159,15 @@ pub(super) async fn welcome(
         user: start.user.as_str().into(),
         superuser: who.may(Right::Admin, What::Everything),
     };
+    let keeping = Keeping::new(&guest.thread);
+    let session = Session::new(facts, &start.database, start.variables.clone(), keeping);
+    let session = session.map_err(|error| SqlError {
+        severity: Severity::Fatal,
+        ..error
+    })?;
     let key = Key::new(guest.thread.shared(), guest.thread.connection_id());
     out.extend_from_slice(backend::AUTHENTICATION_OK);
-    for (name, value) in start.variables.reported(&facts) {
+    for (name, value) in start.variables.reported(&session.facts) {
         backend::parameter_status(out, name, &value);
     }
     backend::key_data(out, key.process, key.secret);
@@ -172,12 +179,7 @@ pub(super) async fn welcome(
         face: guest.face,
         who,
         config,
-        session: Session {
-            facts,
-            database: start.database.as_str().into(),
-            variables: start.variables.clone(),
-            ..Session::default()
-        },
+        session,
         key,
         deadline: None,
     })

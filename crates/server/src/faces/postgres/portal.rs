@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::plan::{Statement, Target};
 use super::types::{Formats, Value};
+use crate::kept::{Full, Heap, KeptBytes};
 
 /// A statement that was bound, or a cursor.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Portal {
     pub(super) hold: bool,
     /// That transaction has.
     pub(super) committed: Cell<bool>,
+    _plan: Rc<KeptBytes>,
+    kept: KeptBytes,
 }
 
 /// Where the rows of a portal come from, and how far they are.
@@ -49,7 +52,12 @@ pub(super) enum Source {
 }
 
 impl Portal {
-    pub(super) fn new(statement: Rc<Statement>, parameters: Rc<[Value]>, formats: Formats) -> Portal {
+    pub(super) fn new(
+        (statement, plan): (Rc<Statement>, Rc<KeptBytes>),
+        parameters: Rc<[Value]>,
+        formats: Formats,
+        kept: KeptBytes,
+    ) -> Portal {
         Portal {
             statement,
             parameters,
@@ -58,7 +66,21 @@ impl Portal {
             is_cursor: false,
             hold: false,
             committed: Cell::new(false),
+            _plan: plan,
+            kept,
         }
+    }
+
+    /// Counts rows that may stay with it.
+    ///
+    /// # Errors
+    /// They are too many.
+    pub(super) fn keep_rows(&mut self, rows: &Source) -> Result<(), Full> {
+        let Source::Kept(rows) = rows else {
+            return Ok(());
+        };
+        let each = |row: &Vec<Value>| size_of::<Vec<Value>>() + row.heap();
+        self.kept.grow(rows.as_slice().iter().map(each).sum())
     }
 
     /// Whether it stays when a transaction ends; `undone`: by a rollback.

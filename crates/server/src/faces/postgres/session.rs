@@ -6,25 +6,28 @@ use std::rc::Rc;
 use super::errors::{Result, SqlError};
 use super::plan::Statement;
 use super::portal::Portal;
+use super::types::{Formats, Value};
 use super::variables::{Facts, Variables};
 use crate::faces::sql::session::Numbers;
+use crate::kept::{Full, Heap, Keeping, KeptBytes, allocated};
 
 /// How many statements, portals and cursors, and savepoints a connection has at most.
 const STATEMENTS_MAX: usize = 256;
 const PORTALS_MAX: usize = 16;
 const SAVEPOINTS_MAX: usize = 64;
 
-/// How long the texts of all its statements are together at most.
-const STATEMENTS_BYTES_MAX: usize = 1024 * 1024;
+/// What a statement or a portal takes besides what it holds: its place in a map, which is half empty at worst.
+const PLACE_BYTES: usize = 2 * size_of::<(Box<str>, Portal)>();
 
 /// A statement that was parsed, with the types of its parameters.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Prepared {
     /// `None`: it is empty.
     pub(super) statement: Option<Rc<Statement>>,
     pub(super) parameters: Rc<[u32]>,
-    /// How long its text was: what it holds grows with that.
-    pub(super) bytes: usize,
+    /// What the statement takes, for as long as it or one of its portals is kept.
+    pub(super) plan: Rc<KeptBytes>,
+    _kept: KeptBytes,
 }
 
 /// Things with names, of which one has none and is replaced without a word.
@@ -97,9 +100,58 @@ pub(super) struct Session {
     pub(super) block: Option<Box<Block>>,
     pub(super) statements: Named<Prepared>,
     pub(super) portals: Named<Portal>,
+    pub(super) keeping: Keeping,
+    /// What is counted of settings.
+    settings: Option<KeptBytes>,
 }
 
 impl Session {
+    /// That of a client that is known.
+    pub(super) fn new(
+        facts: Facts,
+        database: &str,
+        variables: Variables,
+        keeping: Keeping,
+    ) -> Result<Session> {
+        let mut session = Session {
+            facts,
+            database: database.into(),
+            variables,
+            numbers: Numbers::new(&keeping),
+            keeping,
+            ..Session::default()
+        };
+        session.count_settings()?;
+        Ok(session)
+    }
+
+    /// Counts anew what is kept of settings, with those that a transaction or a savepoint goes back to.
+    ///
+    /// # Errors
+    /// They are too many, which cannot be where they have become fewer.
+    pub(super) fn count_settings(&mut self) -> Result<()> {
+        let mut bytes = self.variables.bytes();
+        if let Some(block) = &self.block {
+            let before = std::iter::once(("", &block.before));
+            let savepoints = block
+                .savepoints
+                .iter()
+                .map(|(name, variables)| (&**name, variables));
+            let mut last = &self.variables;
+            for (name, variables) in before.chain(savepoints) {
+                bytes += allocated(name.len());
+                // Copies share their memory until one is changed.
+                if !variables.are_those(&self.variables) && !variables.are_those(last) {
+                    bytes += variables.own_bytes();
+                }
+                last = variables;
+            }
+        }
+        let keeping = &self.keeping;
+        let counted = self.settings.get_or_insert_with(|| keeping.nothing());
+        Ok(counted.become_so_many(bytes)?)
+    }
+
     /// The letter of ReadyForQuery.
     #[inline]
     pub(super) fn status(&self) -> u8 {
@@ -183,32 +235,70 @@ impl Session {
             .ok_or_else(|| SqlError::new("25P01", message()))
     }
 
-    /// Keeps a statement under a name.
-    pub(super) fn prepare(&mut self, name: &str, prepared: Prepared) -> Result<()> {
-        if !name.is_empty() {
-            if self.statements.get(name).is_some() {
-                let message = format!(
-                    "prepared statement \"{}\" already exists",
-                    super::errors::shown(name)
-                );
-                return Err(SqlError::new("42P05", message));
-            }
-            let held: usize = self.statements.named.values().map(|known| known.bytes).sum();
-            let is_full = self.statements.named.len() >= STATEMENTS_MAX;
-            if is_full || held + prepared.bytes > STATEMENTS_BYTES_MAX {
-                let message = match is_full {
-                    true => format!("a connection has at most {STATEMENTS_MAX} prepared statements"),
-                    false => format!(
-                        "a connection's prepared statements have at most {STATEMENTS_BYTES_MAX} bytes"
-                    ),
-                };
-                return Err(
-                    SqlError::new("53400", message).with_hint("close those that are not used any more")
-                );
-            }
+    /// Keeps a statement under a name, in place of one that has none.
+    pub(super) fn prepare(
+        &mut self,
+        name: &str,
+        statement: Option<Rc<Statement>>,
+        parameters: Rc<[u32]>,
+    ) -> Result<()> {
+        if name.is_empty() {
+            self.statements.take(name);
+        } else if self.statements.get(name).is_some() {
+            let name = super::errors::shown(name);
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new("42P05", message));
+        } else if self.statements.named.len() >= STATEMENTS_MAX {
+            let message = format!("a connection has at most {STATEMENTS_MAX} prepared statements");
+            return Err(SqlError::new("53400", message).with_hint("close those that are not used any more"));
         }
+        let plan = statement.as_ref().map_or(0, |statement| statement.bytes);
+        let place = allocated(name.len()) + PLACE_BYTES + allocated(4 * parameters.len());
+        let prepared = Prepared {
+            plan: Rc::new(self.keep(name, plan)?),
+            _kept: self.keep(name, place)?,
+            statement,
+            parameters,
+        };
         self.statements.put(name, prepared);
         Ok(())
+    }
+
+    /// Of those without a name there is one at a time.
+    fn keep(&self, name: &str, bytes: usize) -> std::result::Result<KeptBytes, Full> {
+        match name.is_empty() {
+            true => self.keeping.keep_at_hand(bytes),
+            false => self.keeping.keep(bytes),
+        }
+    }
+
+    /// What a statement takes that was not prepared.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(super) fn plan(&self, statement: &Statement) -> std::result::Result<Rc<KeptBytes>, Full> {
+        self.keeping.keep_at_hand(statement.bytes).map(Rc::new)
+    }
+
+    /// A portal of this name, which counts from here on, beside its statement.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(super) fn portal(
+        &self,
+        name: &str,
+        statement: (Rc<Statement>, Rc<KeptBytes>),
+        parameters: Rc<[Value]>,
+        formats: Formats,
+    ) -> std::result::Result<Portal, Full> {
+        let values = allocated(size_of_val::<[Value]>(&parameters)) + parameters.heap();
+        let bytes = allocated(name.len()) + PLACE_BYTES + values + formats.bytes();
+        Ok(Portal::new(
+            statement,
+            parameters,
+            formats,
+            self.keep(name, bytes)?,
+        ))
     }
 
     /// Opens a portal; of SQL, a cursor.

@@ -12,7 +12,7 @@ use super::grammar::PARAMETERS_MAX;
 use super::plan::{Plan, Statement};
 use super::portal::{Portal, Rows};
 use super::session::Prepared;
-use super::types::{Formats, Value, read_parameter};
+use super::types::{Formats, read_parameter};
 use crate::socket::End;
 
 /// What to do next.
@@ -166,7 +166,10 @@ impl Talk<'_> {
                     .into());
             }
             self.client.check(statement).await?;
-            let mut portal = Portal::new(Rc::clone(statement), Rc::default(), Formats::Text);
+            let session = &self.client.session;
+            let plan = session.plan(statement).map_err(SqlError::from)?;
+            let portal = session.portal("", (Rc::clone(statement), plan), Rc::default(), Formats::Text);
+            let mut portal = portal.map_err(SqlError::from)?;
             let columns = self
                 .client
                 .columns_of(&statement.plan, statement.columns.as_deref());
@@ -197,7 +200,14 @@ impl Talk<'_> {
     async fn run(&mut self, portal: &mut Portal, max: u64) -> Result<Outcome, Halt> {
         let before = self.client.session.variables.clone();
         let outcome = self.client.run(portal, max, self.out, self.pace).await?;
-        let session = &self.client.session;
+        let session = &mut self.client.session;
+        let transacts = matches!(portal.statement.plan, Plan::Transaction(_));
+        if (transacts || !session.variables.are_those(&before))
+            && let Err(error) = session.count_settings()
+        {
+            session.variables = before;
+            return Err(error.into());
+        }
         for (name, value) in session.variables.changes(&before, &session.facts) {
             backend::parameter_status(self.out, name, &value);
         }
@@ -249,12 +259,7 @@ impl Talk<'_> {
             self.client.check(statement).await?;
         }
         let parameters = parameter_types(statement.as_deref(), &parse)?;
-        let prepared = Prepared {
-            statement,
-            parameters,
-            bytes: parse.query.len(),
-        };
-        self.client.session.prepare(parse.name, prepared)?;
+        self.client.session.prepare(parse.name, statement, parameters)?;
         self.out.extend_from_slice(backend::PARSE_COMPLETE);
         Ok(())
     }
@@ -262,25 +267,27 @@ impl Talk<'_> {
     /// `B`: a portal out of a statement and parameters.
     fn bind(&mut self, body: &[u8]) -> SqlResult<()> {
         let bind = Bind::read(body)?;
-        let prepared = self.prepared(bind.statement)?.clone();
+        let prepared = self.prepared(bind.statement)?;
+        let (statement, types) = (prepared.statement.clone(), Rc::clone(&prepared.parameters));
+        let plan = Rc::clone(&prepared.plan);
         let given = bind.parameter_count;
-        if given != prepared.parameters.len() {
+        if given != types.len() {
             let message = format!(
                 "bind message supplies {given} parameters, but prepared statement \"{}\" requires {}",
                 shown(bind.statement),
-                prepared.parameters.len()
+                types.len()
             );
             return Err(SqlError::new("08P01", message));
         }
-        if let Some(statement) = &prepared.statement {
+        if let Some(statement) = &statement {
             check_not_failed(self.client, &statement.plan)?;
         }
         let formats = Formats::of_codes(bind.formats, given, "parameter")?;
         let mut values = Vec::with_capacity(given);
-        for (at, (bytes, oid)) in bind.parameters().zip(prepared.parameters.iter()).enumerate() {
+        for (at, (bytes, oid)) in bind.parameters().zip(types.iter()).enumerate() {
             values.push(read_parameter(bytes, *oid, formats.is_binary(at))?);
         }
-        let columns = match &prepared.statement {
+        let columns = match &statement {
             Some(statement) => self
                 .client
                 .columns_of(&statement.plan, statement.columns.as_deref()),
@@ -290,11 +297,13 @@ impl Talk<'_> {
             Some(columns) => Formats::of_codes(bind.results, columns.len(), "result")?,
             None => Formats::Text,
         };
-        let statement = prepared.statement.unwrap_or_else(empty);
-        let parameters: Rc<[Value]> = values.into();
-        self.client
-            .session
-            .open(bind.portal, Portal::new(statement, parameters, results))?;
+        let session = &mut self.client.session;
+        if bind.portal.is_empty() {
+            session.portals.take("");
+        }
+        let statement = (statement.unwrap_or_else(empty), plan);
+        let portal = session.portal(bind.portal, statement, values.into(), results)?;
+        session.open(bind.portal, portal)?;
         self.out.extend_from_slice(backend::BIND_COMPLETE);
         Ok(())
     }
@@ -315,9 +324,10 @@ impl Talk<'_> {
     fn describe(&mut self, body: &[u8]) -> SqlResult<()> {
         let (columns, formats) = match About::read(body, "DESCRIBE")? {
             About::Statement(name) => {
-                let prepared = self.prepared(name)?.clone();
-                backend::parameter_description(self.out, &prepared.parameters);
-                let columns = prepared.statement.as_ref().and_then(|statement| {
+                let prepared = self.prepared(name)?;
+                let (statement, types) = (prepared.statement.clone(), Rc::clone(&prepared.parameters));
+                backend::parameter_description(self.out, &types);
+                let columns = statement.as_ref().and_then(|statement| {
                     self.client
                         .columns_of(&statement.plan, statement.columns.as_deref())
                 });
@@ -436,6 +446,7 @@ fn empty() -> Rc<Statement> {
         first_parameter: None,
         names: Vec::new(),
         next: None,
+        bytes: 0,
     })
 }
 

@@ -268,6 +268,14 @@ pub(super) enum Formats {
 }
 
 impl Formats {
+    /// How much memory they take.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Formats::Text | Formats::Binary => 0,
+            Formats::Each(each) => crate::kept::allocated(each.len()),
+        }
+    }
+
     /// Out of the codes of a message: none, one for all, or one for each of `count`.
     ///
     /// # Errors

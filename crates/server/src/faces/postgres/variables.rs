@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::errors::{Result, SqlError};
 pub(super) use super::known::ALLOW_REPEAT;
 use super::known::{Form, OWN_MAX, ROWS, cannot_change, checked, find, ms_of, unknown, version_number};
+use crate::kept::{Heap, allocated};
 
 /// A value that was set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,6 +34,29 @@ pub(super) struct Variables {
 }
 
 impl Variables {
+    /// Whether a copy is still the same memory.
+    pub(super) fn are_those(&self, other: &Variables) -> bool {
+        Rc::ptr_eq(&self.own, &other.own)
+    }
+
+    /// How much memory they take, with those that the connection began with.
+    pub(super) fn bytes(&self) -> usize {
+        let started: usize = self
+            .started
+            .iter()
+            .map(|(name, value)| name.heap() + value.heap())
+            .sum();
+        self.own_bytes() + started + allocated(self.started.len() * 2 * size_of::<(Rc<str>, Rc<str>)>())
+    }
+
+    /// How much those take that were set since.
+    pub(super) fn own_bytes(&self) -> usize {
+        let heap = |(name, own): (&Rc<str>, &Own)| name.heap() + own.session.heap() + own.local.heap();
+        let texts: usize = self.own.iter().map(heap).sum();
+        // Nodes of a tree may be half empty.
+        texts + allocated(self.own.len() * 2 * size_of::<(Rc<str>, Own)>())
+    }
+
     /// What was set of a name in lower case, on this connection or when it began.
     fn set_of(&self, lower: &str) -> Option<&Rc<str>> {
         let own = self.own.get(lower);

@@ -108,7 +108,7 @@ impl Refusal {
             hint: self.hint.as_deref(),
             message: &self.message,
         };
-        let body = serde_json::to_vec(&document).expect("texts are JSON");
+        let body = mintage_wire::json::to_vec(&document).expect("texts are JSON");
         let mut response = Response::new(self.status, JSON, body).refusing(self.code);
         response.add("proxy-status", format!("PostgREST; error={}", self.state));
         match self.status {

@@ -149,7 +149,7 @@ fn refuse(_: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
         Code::NotFound | Code::Exhausted => StatusCode::BAD_REQUEST,
         code => StatusCode::from_u16(code.row().http_status).expect("a row of CODES has a status"),
     };
-    let body = serde_json::to_vec(&Refusal {
+    let body = mintage_wire::json::to_vec(&Refusal {
         error: &error.message,
     });
     let mut response = Response::new(status, JSON, body.expect("texts are JSON"));

@@ -3,15 +3,17 @@
 //! Answers are written when the requests that were read are used up, and in between only if they pass
 //! `max_output`: nothing more is executed for a client that does not read.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::commands::{self, Call, Dialect, Flow, Queue, Session};
+use super::commands::{self, Call, Dialect, Flow, Queue, Session, Taken};
 use super::frame::{FrameError, FrameLimits, Parser, Step};
 use super::reply::Reply;
 use super::web;
 use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
+use crate::kept::Keeping;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
@@ -59,10 +61,12 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
         config.resp_unauthenticated_argument.0,
         true,
     );
+    let keeping = Keeping::new(&thread);
     let mut connection = Connection {
         session: Session {
             id: thread.connection_id(),
             identity: dialect.before_a_word(thread.service().tokens(), &config, &presented, face),
+            lapsed: None,
             presented,
             name: String::new(),
             library: Default::default(),
@@ -72,8 +76,11 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
             dialect,
             since_boottime: mintage::boottime(),
             wrong_tokens: 0,
+            watch: Rc::clone(&watch),
             queue: None,
-            taken: Rc::default(),
+            taken: Rc::new(RefCell::new(Taken::new(&keeping))),
+            said: keeping.nothing(),
+            keeping,
         },
         socket: Socket::new(stream, watch, thread.clone(), config.resp_max_request.0),
         reply: Reply::new(
@@ -125,6 +132,8 @@ impl Connection {
         self.thread.return_input(buffer);
         let next = executed?;
         self.give_way().await;
+        // What is not sent at once, the socket counts.
+        self.reply.let_go();
         self.socket.flush(self.reply.buffer()).await?;
         self.thread.return_output(std::mem::take(self.reply.buffer()));
         match next {
@@ -159,7 +168,7 @@ impl Connection {
                         }
                         Flow::Wait(later) => {
                             let reply = later.await;
-                            self.reply.append(&reply);
+                            self.reply.append(reply);
                             if self.session.wrong_tokens >= self.thread.config().max_wrong_tokens {
                                 return Ok(Next::Close);
                             }
@@ -209,7 +218,7 @@ impl Connection {
                 Flow::Done => {}
                 Flow::Wait(later) => {
                     let reply = later.await;
-                    self.reply.append(&reply);
+                    self.reply.append(reply);
                     if self.session.wrong_tokens >= self.thread.config().max_wrong_tokens {
                         return Ok(Next::Close);
                     }
@@ -227,6 +236,7 @@ impl Connection {
 
     /// As [`Socket::look`].
     async fn look(&mut self) -> Result<usize, End> {
+        self.reply.let_go();
         let out = self.reply.buffer();
         self.socket.look(out, self.output_max, &mut self.turn).await
     }

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::error::{Code, ServiceError};
 use crate::faces::resp::digits;
+use crate::held::HeldBytes;
 use crate::metrics::{FaceId, ThreadCounters};
 
 /// Writes answers behind each other; one buffer per round of requests, sent with one write.
 #[derive(Debug)]
 pub(crate) struct Reply {
     out: Vec<u8>,
+    /// What was counted of it before it was made.
+    held: Option<HeldBytes>,
     resp3: bool,
     counters: Arc<ThreadCounters>,
     /// The face of another system whose answers these are.
@@ -27,6 +30,7 @@ impl Reply {
     pub(crate) fn new(resp3: bool, counters: Arc<ThreadCounters>, face: Option<FaceId>) -> Self {
         Reply {
             out: Vec::new(),
+            held: None,
             resp3,
             counters,
             face,
@@ -233,9 +237,24 @@ impl Reply {
     }
 
     /// What was written elsewhere.
-    pub(crate) fn append(&mut self, other: &Reply) {
-        self.out.extend_from_slice(&other.out);
+    pub(crate) fn append(&mut self, mut other: Reply) {
+        match self.out.is_empty() {
+            // Large answers are not copied.
+            true if other.out.len() > self.out.capacity() => self.out = std::mem::take(&mut other.out),
+            _ => self.out.extend_from_slice(&other.out),
+        }
         self.refused += other.refused;
+        self.held = other.held.take().or(self.held.take());
+    }
+
+    /// Counts what is in it until it is sent.
+    pub(crate) fn keep(&mut self, held: HeldBytes) {
+        self.held = Some(held);
+    }
+
+    /// Counts it no longer.
+    pub(crate) fn let_go(&mut self) {
+        self.held = None;
     }
 
     fn header(&mut self, kind: u8, len: usize) {

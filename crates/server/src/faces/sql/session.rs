@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use crate::kept::{Keeping, KeptBytes, allocated};
+
 /// How many names a connection remembers. The one that was used longest ago is forgotten.
 pub(crate) const NAMES_MAX: usize = 1024;
 
@@ -16,6 +18,8 @@ pub(crate) struct Numbers {
     /// The others, and what the last one was before.
     others: HashMap<Box<[u8]>, Kept>,
     uses: u64,
+    /// What the others take; `None`: nobody counts it.
+    kept: Option<KeptBytes>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +29,14 @@ struct Kept {
 }
 
 impl Numbers {
+    /// Of a connection that has taken none. What it remembers counts among what it keeps.
+    pub(crate) fn new(keeping: &Keeping) -> Numbers {
+        Numbers {
+            kept: Some(keeping.nothing()),
+            ..Numbers::default()
+        }
+    }
+
     /// A number was taken.
     #[inline]
     pub(crate) fn took(&mut self, name: &[u8], number: i64) {
@@ -63,12 +75,29 @@ impl Numbers {
             return;
         }
         if self.others.len() + 1 >= NAMES_MAX {
-            let oldest = self.others.iter().min_by_key(|(_, kept)| kept.used);
-            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
-                self.others.remove(&oldest);
+            self.forget_oldest();
+        }
+        let bytes = bytes_of(name);
+        while self.kept.as_mut().is_some_and(|kept| kept.grow(bytes).is_err()) {
+            if !self.forget_oldest() {
+                return;
             }
         }
         self.others.insert(name.into(), kept);
+    }
+
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.others.iter().min_by_key(|(_, kept)| kept.used);
+        let oldest = oldest.map(|(name, _)| name.clone());
+        oldest.is_some_and(|oldest| self.remove(&oldest))
+    }
+
+    fn remove(&mut self, name: &[u8]) -> bool {
+        let was_there = self.others.remove(name).is_some();
+        if let (true, Some(kept)) = (was_there, &mut self.kept) {
+            kept.shrink(bytes_of(name));
+        }
+        was_there
     }
 
     /// The last number of this sequence.
@@ -86,7 +115,7 @@ impl Numbers {
 
     /// The sequence was dropped.
     pub(crate) fn forget(&mut self, name: &[u8]) {
-        self.others.remove(name);
+        self.remove(name);
         if self.last_name == name {
             self.last_name.clear();
         }
@@ -94,8 +123,20 @@ impl Numbers {
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        *self = Numbers::default();
+        let mut kept = self.kept.take();
+        if let Some(kept) = &mut kept {
+            kept.shrink(self.others.keys().map(|name| bytes_of(name)).sum());
+        }
+        *self = Numbers {
+            kept,
+            ..Numbers::default()
+        };
     }
+}
+
+/// What a name takes that is remembered: in a map that may be half empty.
+fn bytes_of(name: &[u8]) -> usize {
+    allocated(name.len()) + 2 * size_of::<(Box<[u8]>, Kept)>()
 }
 
 #[cfg(test)]

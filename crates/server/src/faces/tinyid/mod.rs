@@ -305,14 +305,14 @@ fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
 
 fn told<T: Serialize>(head: &Head<'_>, route: Route, data: Option<T>, code: u16, message: &str) -> Response {
     let told = Told { data, code, message };
-    let text = serde_json::to_string(&told).expect("texts and numbers are JSON");
-    said(head, route, &text)
+    let text = mintage_wire::json::to_vec(&told).expect("texts and numbers are JSON");
+    said(head, route, &String::from_utf8_lossy(&text))
 }
 
 fn said(head: &Head<'_>, route: Route, text: &str) -> Response {
     match route.is_text() {
-        true => Response::new(StatusCode::OK, spring::media_type(head.accept), text),
-        false => Response::new(StatusCode::OK, spring::JSON, text),
+        true => Response::new(StatusCode::OK, spring::media_type(head.accept), text.to_string()),
+        false => Response::new(StatusCode::OK, spring::JSON, text.to_string()),
     }
 }
 

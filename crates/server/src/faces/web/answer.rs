@@ -12,16 +12,20 @@ use serde::Serialize;
 use super::head::Media;
 use crate::auth::Identity;
 use crate::error::{Code, ServiceError};
+use crate::held::Room;
+use crate::turn::SMALL_BYTES;
 
 /// An answer, not yet bound to a way of sending it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     /// Empty: there is no body.
     media_type: Cow<'static, str>,
     /// Besides those that every answer has. Names in lower case; values are text of ours.
     headers: Vec<(&'static str, Cow<'static, str>)>,
-    body: Vec<u8>,
+    body: Bytes,
+    /// Whether the memory of its body is counted.
+    is_counted: bool,
     /// Which body comes piece by piece in place of this one.
     streamed: Option<Streamed>,
     /// Who may keep it, and how long.
@@ -46,7 +50,7 @@ const KEPT_BY_THE_CLIENT: &str = "private, max-age=86400";
 
 /// A document as a line of JSON.
 pub(crate) fn line(document: &impl Serialize) -> Vec<u8> {
-    let mut text = serde_json::to_vec(document).expect("texts and numbers are JSON");
+    let mut text = mintage_wire::json::to_vec(document).expect("texts and numbers are JSON");
     text.push(b'\n');
     text
 }
@@ -56,13 +60,14 @@ impl Response {
     pub(crate) fn new(
         status: StatusCode,
         media_type: impl Into<Cow<'static, str>>,
-        body: impl Into<Vec<u8>>,
+        body: impl Into<Bytes>,
     ) -> Self {
         Response {
             status,
             media_type: media_type.into(),
             headers: Vec::new(),
             body: body.into(),
+            is_counted: false,
             streamed: None,
             cache: KEPT_BY_NOBODY,
             refused: None,
@@ -88,12 +93,12 @@ impl Response {
     }
 
     /// Ids that were just given out.
-    pub(crate) fn ids(media: Media, body: Vec<u8>) -> Self {
+    pub(crate) fn ids(media: Media, body: impl Into<Bytes>) -> Self {
         Response::new(StatusCode::OK, media.as_str(), body)
     }
 
     /// What is the same whenever it is asked for, in the form that the client accepts.
-    pub(crate) fn lasting(media: Media, body: Vec<u8>) -> Self {
+    pub(crate) fn lasting(media: Media, body: impl Into<Bytes>) -> Self {
         let mut response = Response::ids(media, body);
         response.cache = KEPT_BY_THE_CLIENT;
         response.add("vary", "accept");
@@ -127,6 +132,30 @@ impl Response {
             refused: Some(code),
             ..self
         }
+    }
+
+    /// The same answer, whose body is counted as long as anybody has a part of it.
+    pub(crate) fn counted(self, room: Room) -> Self {
+        Response {
+            body: room.around(self.body),
+            is_counted: true,
+            ..self
+        }
+    }
+
+    /// Whether its body has more than these bytes, and nobody has counted them yet.
+    pub(crate) fn is_to_be_counted(&self, above: u64) -> bool {
+        !self.is_counted && self.body.len() as u64 > above
+    }
+
+    /// Whether its body is made while it is sent.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.streamed.is_some()
+    }
+
+    /// Its body, if that is sent by itself rather than copied behind the head.
+    pub(crate) fn take_large(&mut self) -> Option<Bytes> {
+        (self.body.len() as u64 > SMALL_BYTES).then(|| std::mem::take(&mut self.body))
     }
 
     /// What stands in it.
@@ -185,7 +214,7 @@ impl Response {
     /// For hyper to send.
     pub(crate) fn for_hyper(self) -> hyper::Response<Full<Bytes>> {
         let always = self.always();
-        let mut response = hyper::Response::new(Full::new(Bytes::from(self.body)));
+        let mut response = hyper::Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         if !self.media_type.is_empty() {
@@ -207,6 +236,12 @@ impl Response {
 
     /// As bytes. `date` is the value of `Date`.
     pub(crate) fn write(&self, date: &str, out: &mut Vec<u8>) {
+        self.write_head(date, out);
+        out.extend_from_slice(&self.body);
+    }
+
+    /// Its head.
+    pub(crate) fn write_head(&self, date: &str, out: &mut Vec<u8>) {
         let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
         put("HTTP/1.1 ");
         put(self.status.as_str());
@@ -230,6 +265,5 @@ impl Response {
         put("\r\ndate: ");
         put(date);
         put("\r\n\r\n");
-        out.extend_from_slice(&self.body);
     }
 }

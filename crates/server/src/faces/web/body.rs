@@ -58,10 +58,15 @@ where
     match tokio::time::timeout(config.http_request_timeout, collected).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes().to_vec()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(limit.refuse()),
-        Ok(Err(_)) => Err(ServiceError::new(Code::Protocol, "the body did not arrive whole")),
-        Err(_) => Err(ServiceError::new(
-            Code::RequestTimeout,
-            "the body did not arrive in time",
-        )),
+        Ok(Err(_)) => Err(not_whole()),
+        Err(_) => Err(late()),
     }
+}
+
+pub(crate) fn not_whole() -> ServiceError {
+    ServiceError::new(Code::Protocol, "the body did not arrive whole")
+}
+
+pub(crate) fn late() -> ServiceError {
+    ServiceError::new(Code::RequestTimeout, "the body did not arrive in time")
 }

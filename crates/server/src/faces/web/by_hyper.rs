@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::error::Code;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::turn::after_the_others;
+use crate::turn::{SMALL_BYTES, after_the_others};
 use crate::watch::{Verdict, Waiting};
 
 /// Serves one request; what followed it is back in the socket. `None`: the connection goes on; otherwise it ends, and
@@ -132,5 +132,5 @@ async fn answer<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, request: 
     if head.closes() || guest.leaves(&thread.config()) {
         response.close();
     }
-    response
+    guest.count(thread, response, SMALL_BYTES)
 }

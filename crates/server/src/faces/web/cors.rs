@@ -195,6 +195,7 @@ const NOT_EXPOSED: [&str; 2] = ["vary", "connection"];
 mod tests {
     use super::*;
 
+    // claim: P72
     #[test]
     fn browsers_that_do_not_say_for_whom_they_ask_get_no_id() {
         let config = Config {

@@ -1,36 +1,36 @@
 //! Connections over HTTP/2, which hyper frames: whoever begins with its preface speaks it, whether TLS agreed on it or
 //! not (RFC 9113, 3.3). A stream is a request, answered as one of HTTP/1.1 is; a call of gRPC is answered by its face.
 
-use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::task::Poll;
 
 use http_body_util::Either;
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Bytes, Incoming};
 use hyper::header;
 use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::Semaphore;
 
+use super::head::Head;
 use super::io::One;
+use super::open::{Begun, Open};
+use super::pieces::{Counts, Watched};
 use super::rpc::{self, LocalBody};
 use super::sent::{Rest, Sent, read_rest};
 use super::strict::Framing;
+use super::wire::Wire;
 use super::{Guest, Site, by_hyper};
-use crate::error::Code;
-use crate::held::HeldBytes;
+use crate::error::{Answer, Code, ServiceError};
+use crate::faces::web;
+use crate::held::{HeldBytes, TotalBytes};
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::transport::Stream;
-use crate::turn::Turn;
 use crate::watch::{Deadlines, Verdict, Waiting, Watch};
 
 /// What a connection over HTTP/2 begins with (RFC 9113, 3.4), as far as no other request does.
@@ -42,72 +42,87 @@ pub(crate) async fn serve<S: Site>(
     thread: &Rc<ServingThread>,
     guest: &Rc<Guest<S>>,
 ) -> End {
-    let builder = builder(thread);
     let (stream, watch, unused) = socket.lend();
     let watch = Rc::clone(watch);
-    let open = Rc::new(Open {
-        streams: Cell::new(0),
-        turn: RefCell::new(Turn::begin(thread)),
-        next: Semaphore::new(1),
-        watch: Rc::clone(&watch),
-    });
+    let open = Rc::new(Open::new(thread, &guest.unread, &watch));
+    let builder = builder(thread, &open);
     watch.wait_for(Waiting::Request);
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let begun = Begun::new(&open);
+        let asked = Asked::new(thread, begun.open(), &request);
         let (thread, guest) = (Rc::clone(thread), Rc::clone(guest));
         async move {
-            begun.give_way_if_over(&thread).await;
-            // Its state has room for whatever may be asked for, tens of kilobytes: a stream that waits has none of it yet, and
-            // nothing moves it about.
-            let answer = Box::pin(answer(&thread, &guest, request)).await;
-            let watch = STREAM.with(Rc::clone);
-            Ok::<_, Infallible>(answer.map(|body| Watched {
+            let answer = match asked.fits(&thread, begun.open()) {
+                Ok(()) => answer(&thread, &guest, &begun, request).await,
+                Err(error) => {
+                    drop(request);
+                    begun.may_be_refused().await;
+                    refuse(&thread, &guest, &error)
+                }
+            };
+            drop(asked);
+            let (watch, sent) = STREAM.with(Clone::clone);
+            Ok::<_, Infallible>(answer.map(|(body, counts)| Watched {
                 body,
+                piece: Bytes::new(),
+                counts: counts.then(|| Counts::new(&thread, begun.open())),
                 watch,
+                sent,
                 _begun: begun,
             }))
         }
     });
-    let wire = Wire {
-        stream,
-        unused,
-        open: Rc::clone(&open),
-        thread: Rc::clone(thread),
-        held: None,
-    };
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(wire), service));
-    let mut told = false;
-    poll_fn(|cx| {
-        let stops = match watch.verdict(cx) {
-            Some(Verdict::Late(code)) => {
-                thread.counters().refused(code);
-                tracing::debug!(peer = %guest.peer, %code, "connection closed");
-                return Poll::Ready(End::Verdict);
-            }
-            Some(Verdict::Now) => return Poll::Ready(End::Verdict),
-            Some(Verdict::Stopping) => true,
-            None => guest.leaves(&thread.config()),
-        };
-        if stops && !std::mem::replace(&mut told, true) {
-            connection.as_mut().graceful_shutdown();
-        }
-        connection.as_mut().poll(cx).map(|ended| match ended {
-            Ok(()) => End::Answered,
-            Err(error) => {
-                if error.is_parse() || error.is_user() {
-                    thread.counters().refused(Code::Protocol);
+    let wire = Wire::new(stream, unused, &open, thread);
+    let end = {
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(wire), service));
+        let mut told = false;
+        poll_fn(|cx| {
+            let stops = match watch.verdict(cx) {
+                Some(Verdict::Late(code)) => {
+                    thread.counters().refused(code);
+                    tracing::debug!(peer = %guest.peer, %code, "connection closed");
+                    return Poll::Ready(End::Verdict);
                 }
-                End::Client
+                Some(Verdict::Now) => return Poll::Ready(End::Verdict),
+                Some(Verdict::Stopping) => true,
+                None => guest.leaves(&thread.config()),
+            };
+            if stops && !std::mem::replace(&mut told, true) {
+                connection.as_mut().graceful_shutdown();
             }
+            let _ = open.poll_rest(cx);
+            connection.as_mut().poll(cx).map(|ended| match ended {
+                Ok(()) => End::Answered,
+                Err(error) => {
+                    if error.is_parse() || error.is_user() {
+                        thread.counters().refused(Code::Protocol);
+                    }
+                    End::Client
+                }
+            })
         })
-    })
-    .await
+        .await
+    };
+    open.rests_no_more();
+    if !open.frames.are_too_many() {
+        return end;
+    }
+    thread.counters().refused(Code::RateLimited);
+    tracing::debug!(peer = %guest.peer, code = %Code::RateLimited, "connection closed");
+    match open.frames.goodbye() {
+        Some(mut goodbye) => socket
+            .flush(&mut goodbye)
+            .await
+            .map_or_else(|end| end, |()| End::Answered),
+        None => End::Client,
+    }
 }
 
-fn builder(thread: &Rc<ServingThread>) -> http2::Builder<Streams> {
+fn builder(thread: &Rc<ServingThread>, open: &Rc<Open>) -> http2::Builder<Streams> {
     let config = thread.config();
     let streams = Streams {
         thread: Rc::clone(thread),
+        open: Rc::clone(open),
     };
     let mut builder = http2::Builder::new(streams);
     let header_bytes = u32::try_from(config.http_max_header.0).unwrap_or(u32::MAX);
@@ -116,6 +131,8 @@ fn builder(thread: &Rc<ServingThread>) -> http2::Builder<Streams> {
         .max_header_list_size(header_bytes)
         .max_pending_accept_reset_streams(RESETS_MAX)
         .max_local_error_reset_streams(RESETS_MAX)
+        .initial_connection_window_size(BODY_BYTES)
+        .initial_stream_window_size(BODY_BYTES)
         .max_send_buf_size(SEND_BYTES);
     builder
 }
@@ -124,225 +141,161 @@ fn builder(thread: &Rc<ServingThread>) -> http2::Builder<Streams> {
 /// its errors are answered one by one: then the connection ends.
 const RESETS_MAX: usize = 20;
 
-/// How much of an answer is made ahead of what its reader takes.
-const SEND_BYTES: usize = 128 * 1024;
+/// How much of an answer is handed over ahead of what its reader takes, to within a piece.
+const SEND_BYTES: usize = 32 * 1024;
 
-/// How many turns' time the streams of a connection have together: it goes on while other connections are served, and small
-/// calls would wait for each other one by one. A stream that asks for much takes turns besides, for itself.
-const TURNS: u64 = 8;
+/// How much of the bodies of a connection's requests may come before somebody reads them, which RFC 9113 has as its default.
+const BODY_BYTES: u32 = 65_535;
 
-/// Answers one request, of whatever kind.
+/// What a request takes until it is answered, among those of all connections.
+struct Asked([HeldBytes; 2]);
+
+impl Asked {
+    fn new(thread: &ServingThread, open: &Open, request: &Request<Incoming>) -> Asked {
+        let texts = request.headers().iter();
+        let texts = texts.map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
+        let uri = request.uri().path().len() + request.uri().query().map_or(0, str::len);
+        let bytes = STREAM_BYTES + uri + texts.sum::<usize>();
+        Asked([&thread.shared().requests, &open.requests].map(|total| total.hold(bytes)))
+    }
+
+    /// Whether there is room for it: for a few of each connection there is, for more of a client that is known as long as all
+    /// together do not take as much as their answers may.
+    ///
+    /// # Errors
+    /// Why not.
+    fn fits(&self, thread: &ServingThread, open: &Open) -> Answer<()> {
+        let [of_all, own] = &self.0;
+        let max = thread.config().max_unread.0 as u64;
+        let is_known = thread.is_known(&open.watch);
+        if own.of_all() <= FEW_BYTES || is_known && of_all.of_all() <= max {
+            return Ok(());
+        }
+        let why = match is_known {
+            true => {
+                format!("requests that wait for their answers take all {max} bytes that there are for them")
+            }
+            false => "a connection without a token may wait for a few answers at a time".to_string(),
+        };
+        let error = ServiceError::new(Code::Unavailable, why).with_retry_after_s(1);
+        Err(match is_known {
+            true => error.with_hint("server.max_unread"),
+            false => error,
+        })
+    }
+}
+
+/// What a stream takes that waits for its answer, and a line of its head besides its text: measured.
+const STREAM_BYTES: usize = 6 * 1024;
+const HEADER_BYTES: usize = 64;
+
+/// What requests of one connection may always take.
+const FEW_BYTES: u64 = 32 * 1024;
+
+/// Answers one request, of whatever kind: its body, and whether that makes what nobody has counted.
 async fn answer<S: Site>(
     thread: &Rc<ServingThread>,
     guest: &Rc<Guest<S>>,
+    begun: &Begun,
     request: Request<Incoming>,
-) -> Response<Either<S::Body, LocalBody>> {
+) -> Response<(Either<S::Body, LocalBody>, bool)> {
     if rpc::is_call(&request)
         && let Some((face, call)) = guest.site.calls(thread)
     {
         let client = guest.client.on(face);
-        return call(Rc::clone(thread), client, request).await.map(Either::Right);
+        begun.may_begin(thread).await;
+        let response = call(Rc::clone(thread), client, request).await;
+        return response.map(|body| (Either::Right(body), true));
     }
     let rest = Rest::default();
-    let request = request.map(|body| Sent::keeping(body, &rest));
-    let response = by_hyper::answer_in_time(thread, guest, request).await;
+    let mut request = request.map(|body| Sent::keeping(body, &rest));
+    // The state of an answer has room for whatever may be asked for, tens of kilobytes: a stream that waits has none of it yet,
+    // and nothing moves it about.
+    if let Err(error) = request.body_mut().read_ahead(&thread.config()).await {
+        return refuse(thread, guest, &error);
+    }
+    begun.may_begin(thread).await;
+    let response = Box::pin(by_hyper::answer_in_time(thread, guest, request)).await;
     read_rest(&rest).await;
+    for_hyper(thread, guest, response)
+}
+
+fn for_hyper<S: Site>(
+    thread: &Rc<ServingThread>,
+    guest: &Rc<Guest<S>>,
+    response: web::answer::Response,
+) -> Response<(Either<S::Body, LocalBody>, bool)> {
+    let response = guest.count(thread, response, 0);
+    let is_made = !response.is_streamed();
     let one = Rc::new(One::new(Vec::new(), Framing::Bytes(0)));
     let watch = Rc::clone(&guest.watch);
     let mut response = guest.site.for_hyper(response, thread, watch, one);
     // Not of HTTP/2 (RFC 9113, 8.2.2): the connection ends by itself.
     response.headers_mut().remove(header::CONNECTION);
-    response.map(Either::Left)
+    response.map(|body| (Either::Left(body), !is_made))
 }
 
-/// The streams of a connection that wait for their answers.
-struct Open {
-    streams: Cell<usize>,
-    /// What all of them have done since others of the thread came first.
-    turn: RefCell<Turn>,
-    /// Who begins next: in the order in which they came, and one of them waits for the connection's next turn.
-    next: Semaphore,
-    watch: Rc<Watch>,
-}
-
-impl Open {
-    /// What the connection waits for while it is not read and not written.
-    fn waiting(&self) -> Waiting {
-        match self.streams.get() {
-            0 => Waiting::Request,
-            _ => Waiting::Nothing,
-        }
-    }
-}
-
-/// One of them, until dropped.
-struct Begun(Rc<Open>);
-
-impl Begun {
-    fn new(open: &Rc<Open>) -> Begun {
-        if open.streams.get() == 0 {
-            open.turn.borrow_mut().begin_again();
-        }
-        open.streams.set(open.streams.get() + 1);
-        open.watch.wait_for(Waiting::Nothing);
-        Begun(Rc::clone(open))
-    }
-
-    /// Lets other connections come first if this one's streams have had their turn: a hundred of them are no hundred turns.
-    async fn give_way_if_over(&self, thread: &Rc<ServingThread>) {
-        let _first = self.0.next.acquire().await;
-        if self.0.turn.borrow().is_over_after(TURNS) {
-            let mut turn = Turn::begin(thread);
-            turn.give_way().await;
-            self.0.turn.replace(turn);
-        }
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        self.0.streams.set(self.0.streams.get() - 1);
-        if self.0.watch.waiting() != Waiting::Writing {
-            self.0.watch.wait_for(self.0.waiting());
-        }
-    }
+/// Answers a request that nobody looks at.
+fn refuse<S: Site>(
+    thread: &Rc<ServingThread>,
+    guest: &Rc<Guest<S>>,
+    error: &ServiceError,
+) -> Response<(Either<S::Body, LocalBody>, bool)> {
+    thread.counters().requests(guest.face, 1);
+    thread.counters().refused(error.code);
+    for_hyper(thread, guest, guest.site.refuse(thread, &Head::default(), error))
 }
 
 tokio::task_local! {
     /// The deadline of the stream that is being served: a client that reads its connection and leaves one answer unread is
-    /// slow for that answer alone.
-    static STREAM: Rc<Watch>;
+    /// slow for that answer alone. And what of it was handed over and has not left.
+    static STREAM: (Rc<Watch>, Arc<TotalBytes>);
 }
 
 /// Runs each stream in a task of this thread.
 #[derive(Clone)]
 struct Streams {
     thread: Rc<ServingThread>,
+    open: Rc<Open>,
 }
 
 impl<F: Future + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        let watched = self.thread.watches().add(Deadlines {
+        let deadlines = Deadlines {
             first_byte: None,
             request: None,
             rest: None,
             writing: Some(self.thread.config().write_timeout),
             authentication: None,
-        });
-        let thread = Rc::clone(&self.thread);
-        let served = STREAM.scope(Rc::clone(&watched), stream);
+        };
+        let (thread, open) = (Rc::clone(&self.thread), Rc::clone(&self.open));
+        let watched = thread.watches().add_part_of(&open.watch, deadlines);
+        let sent = Arc::<TotalBytes>::default();
+        // In one place, however often it is handed on: there may be many.
+        let served = Box::pin(STREAM.scope((Rc::clone(&watched), Arc::clone(&sent)), stream));
         drop(tokio::task::spawn_local(async move {
-            let mut served = pin!(served);
-            poll_fn(|cx| match watched.verdict(cx) {
-                // Dropped, it is reset.
-                Some(Verdict::Late(code)) => {
-                    thread.counters().refused(code);
-                    Poll::Ready(())
+            // Dropped, it is reset.
+            if until_late(&thread, &watched, served).await.is_some() && sent.bytes() > 0 {
+                // The connection has all of it, and the client's window may be shut.
+                watched.wait_for(Waiting::Writing);
+                if until_late(&thread, &watched, sent.room(0, 0)).await.is_none() {
+                    open.watch.is_late(Code::SlowReader);
                 }
-                Some(Verdict::Now) => Poll::Ready(()),
-                Some(Verdict::Stopping) | None => served.as_mut().poll(cx).map(drop),
-            })
-            .await;
+            }
         }));
     }
 }
 
-/// A body that notes when its reader is waited for.
-struct Watched<B> {
-    body: B,
-    watch: Rc<Watch>,
-    _begun: Begun,
-}
-
-impl<B: Body<Data = Bytes> + Unpin> Body for Watched<B> {
-    type Data = Bytes;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        self.watch.wait_for(Waiting::Nothing);
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        self.watch.wait_for(Waiting::Writing);
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// What hyper reads from and writes to.
-struct Wire<'s> {
-    stream: &'s mut Stream,
-    /// What was read before it was known what it is.
-    unused: Vec<u8>,
-    open: Rc<Open>,
-    thread: Rc<ServingThread>,
-    /// While the client does not read.
-    held: Option<HeldBytes>,
-}
-
-impl Wire<'_> {
-    fn note(&mut self, written: Poll<io::Result<usize>>, bytes: usize) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
-            self.held = None;
-            self.open.watch.wait_for(self.open.waiting());
-        } else {
-            self.open.watch.wait_for(Waiting::Writing);
-            if self.held.is_none() {
-                self.held = Some(self.thread.hold_unread(bytes));
-            }
+/// What comes of this, unless its client is late or the server stops at once before.
+async fn until_late<F: Future>(thread: &ServingThread, watch: &Watch, doing: F) -> Option<F::Output> {
+    let mut doing = pin!(doing);
+    poll_fn(|cx| match watch.verdict(cx) {
+        Some(Verdict::Late(code)) => {
+            thread.counters().refused(code);
+            Poll::Ready(None)
         }
-        written
-    }
-}
-
-impl AsyncRead for Wire<'_> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        window: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.unused.is_empty() {
-            return Pin::new(&mut *self.stream).poll_read(cx, window);
-        }
-        let len = self.unused.len().min(window.remaining());
-        window.put_slice(&self.unused[..len]);
-        self.unused.drain(..len);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Wire<'_> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut *self.stream).poll_write(cx, bytes);
-        self.note(written, bytes.len())
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut *self.stream).poll_write_vectored(cx, parts);
-        self.note(written, parts.iter().map(|part| part.len()).sum())
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.stream).poll_shutdown(cx)
-    }
+        Some(Verdict::Now) => Poll::Ready(None),
+        Some(Verdict::Stopping) | None => doing.as_mut().poll(cx).map(Some),
+    })
+    .await
 }

@@ -130,7 +130,7 @@ impl Write for Io<'_> {
         } else {
             self.watch.wait_for(Waiting::Writing);
             if self.held.is_none() {
-                self.held = Some(self.thread.hold_unread(bytes.len()));
+                self.held = Some(self.thread.hold_unread(bytes.len(), &self.watch));
             }
         }
         written

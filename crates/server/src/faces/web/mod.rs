@@ -10,7 +10,8 @@
 //! | `html` | text in pages |
 //! | `cors` | pages of other sites |
 //! | `answer`, `date` | answers |
-//! | `h2`, `rpc` | HTTP/2, which hyper frames; calls of gRPC on it |
+//! | `h2`, `frames`, `rpc` | HTTP/2, which hyper frames; which frames go by; calls of gRPC on it |
+//! | `wire`, `pieces` | what it reads from and writes to; bodies, counted until they have left |
 //! | `foreign`, `spring` | what the faces of other systems have in common; those of them that Spring Boot serves |
 
 pub(crate) mod answer;
@@ -20,21 +21,26 @@ pub(crate) mod cors;
 mod date;
 pub(crate) mod foreign;
 pub(crate) mod form;
+mod frames;
 mod h2;
 pub(crate) mod head;
 pub(crate) mod html;
 pub(crate) mod io;
+mod open;
+mod pieces;
 pub(crate) mod plain;
 pub(crate) mod rpc;
 pub(crate) mod sent;
 pub(crate) mod spring;
 pub(crate) mod strict;
+mod wire;
 
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::{Body, Bytes};
+use hyper::body::{Body, Bytes, SizeHint};
 
 use super::{Protocols, Serves};
 use crate::auth::{Identity, Presented};
@@ -42,6 +48,7 @@ use crate::config::Config;
 use crate::connection::{Connection, Counted};
 use crate::error::{Code, ServiceError};
 use crate::faces;
+use crate::held::{Room, TotalBytes};
 use crate::metrics::FaceId;
 use crate::service::{Answer, Door};
 use crate::socket::{End, Socket};
@@ -165,6 +172,7 @@ async fn serve<S: Site>(connection: Connection, site: S) {
         local: stream.local().ok(),
         face,
         watch: Rc::clone(&watch),
+        unread: Arc::default(),
         for_health: counted.place.is_for_health(),
     };
     let for_health = client.for_health;
@@ -226,6 +234,8 @@ pub(crate) struct Client {
     local: Option<Endpoint>,
     pub(crate) face: FaceId,
     watch: Rc<Watch>,
+    /// Answers that are made and have not left.
+    unread: Arc<TotalBytes>,
     /// There is no place for it but for questions about the server's health.
     pub(crate) for_health: bool,
 }
@@ -244,6 +254,24 @@ impl Client {
     /// The deadlines of its connection.
     pub(crate) fn watch(&self) -> &Watch {
         &self.watch
+    }
+
+    /// Room for an answer, before it is made: once this client has read so much of others, and there is room among all.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`]: others leave theirs unread.
+    pub(crate) async fn room(&self, thread: &ServingThread, bytes: u64) -> Answer<Room> {
+        thread.room(bytes, &self.unread, &self.watch).await
+    }
+
+    /// Counts an answer that is made, if nobody has and it has more bytes than these.
+    fn count(&self, thread: &ServingThread, response: Response, above: u64) -> Response {
+        if !response.is_to_be_counted(above) {
+            return response;
+        }
+        let bytes = response.body().len();
+        let of_all = thread.hold_unread(bytes, &self.watch);
+        response.counted(Room([of_all, self.unread.hold(bytes)]))
     }
 
     /// Whether the connection ends with an answer.
@@ -283,6 +311,16 @@ impl Client {
         self.watch.wrong_token();
         tokio::time::sleep(thread.service().delay_of_wrong_token(self.peer)).await;
     }
+}
+
+/// What is known of the length of a body that has so many more bytes before it.
+fn longer(body: SizeHint, before: usize) -> SizeHint {
+    let (mut hint, before) = (SizeHint::new(), before as u64);
+    hint.set_lower(body.lower() + before);
+    if let Some(upper) = body.upper() {
+        hint.set_upper(upper + before);
+    }
+    hint
 }
 
 /// What a connection beyond the limit is told.

@@ -19,7 +19,7 @@ use crate::error::{Code, ServiceError};
 use crate::service::Door;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::turn::{LOOK_BYTES, Turn};
+use crate::turn::{LOOK_BYTES, SMALL_BYTES, Turn};
 use crate::watch::{Verdict, Waiting};
 
 /// What the start of a buffer is. One lives at a time, on the stack of the hot path.
@@ -119,7 +119,10 @@ async fn answer_all<S: Site>(
                 if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(&thread.config()) {
                     response.close();
                 }
-                date::with(thread, turn.began(), |date| response.write(date, out));
+                date::with(thread, turn.began(), |date| response.write_head(date, out));
+                if send_body(socket, &mut response, out, turn).await.is_err() {
+                    return Next::Close;
+                }
                 if response.closes() {
                     return Next::Close;
                 }
@@ -136,6 +139,25 @@ async fn answer_all<S: Site>(
         }
     }
     Next::Read
+}
+
+/// Puts a body behind its head, or sends it if it is large: it is held once, and as it was counted.
+async fn send_body(
+    socket: &mut Socket,
+    response: &mut Response,
+    out: &mut Vec<u8>,
+    turn: &mut Turn,
+) -> Result<(), End> {
+    match response.take_large() {
+        None => out.extend_from_slice(response.body()),
+        Some(body) => {
+            socket.flush(out).await?;
+            socket.send(&body).await?;
+            drop(body);
+            turn.give_way().await;
+        }
+    }
+    Ok(())
 }
 
 /// What becomes of a rest that is no whole request of the plain kind.
@@ -193,7 +215,7 @@ async fn answer<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, head: &He
     thread.counters().requests(guest.face, 1);
     let response = guest.site.answer(thread, guest, head, None).await;
     guest.note_request(head, &response);
-    response
+    guest.count(thread, response, SMALL_BYTES)
 }
 
 /// Frames one request.

@@ -8,11 +8,18 @@ use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
+use super::body::{self, BodyLimit};
+use crate::config::Config;
+use crate::error::Answer;
+use crate::faces::web;
+
 /// What was left unread of a body.
 pub(crate) type Rest = Rc<RefCell<Option<Incoming>>>;
 
 /// A body as it comes in.
 pub(crate) struct Sent {
+    /// What was read of it before.
+    ahead: Bytes,
     body: Option<Incoming>,
     rest: Rest,
 }
@@ -21,9 +28,38 @@ impl Sent {
     /// One whose rest, when it is dropped before its end, is kept there.
     pub(crate) fn keeping(body: Incoming, rest: &Rest) -> Sent {
         Sent {
+            ahead: Bytes::new(),
             body: Some(body),
             rest: Rc::clone(rest),
         }
+    }
+
+    /// Reads it until it ends or is longer than a request's may be: whoever is asked has it at hand.
+    ///
+    /// # Errors
+    /// It did not arrive whole, or in time.
+    pub(super) async fn read_ahead(&mut self, config: &Config) -> Answer<()> {
+        let max = BodyLimit::of_request(config).bytes;
+        let reading = async {
+            let mut read = Vec::new();
+            while let Some(body) = self
+                .body
+                .as_mut()
+                .filter(|body| !body.is_end_stream() && read.len() <= max)
+            {
+                match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+                    Some(frame) => {
+                        let frame = frame.map_err(|_| body::not_whole())?;
+                        read.extend(frame.into_data().unwrap_or_default());
+                    }
+                    None => break,
+                }
+            }
+            Answer::Ok(read)
+        };
+        let read = tokio::time::timeout(config.http_request_timeout, reading).await;
+        self.ahead = read.map_err(|_| body::late())??.into();
+        Ok(())
     }
 }
 
@@ -47,6 +83,9 @@ impl Body for Sent {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if !self.ahead.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.ahead)))));
+        }
         match &mut self.body {
             Some(body) => Pin::new(body).poll_frame(cx),
             None => Poll::Ready(None),
@@ -54,11 +93,15 @@ impl Body for Sent {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(Body::is_end_stream)
+        self.ahead.is_empty() && self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map(Body::size_hint).unwrap_or_default()
+        let none = || SizeHint::with_exact(0);
+        web::longer(
+            self.body.as_ref().map_or_else(none, Body::size_hint),
+            self.ahead.len(),
+        )
     }
 }
 

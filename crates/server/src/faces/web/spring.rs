@@ -92,7 +92,7 @@ pub(crate) fn error(head: &Head<'_>, status: StatusCode, exception: Option<&str>
     match wants_html(head.accept) {
         true => Response::new(status, HTML, page(&object)),
         false => {
-            let text = serde_json::to_vec(&object).expect("texts and numbers are JSON");
+            let text = mintage_wire::json::to_vec(&object).expect("texts and numbers are JSON");
             Response::new(status, JSON, text)
         }
     }

@@ -20,6 +20,9 @@ use mintage_server::{RunError, Serving, Stop, ledger_settings, listen, run};
 use socket2::{Domain, Socket, Type};
 use tokio::sync::watch;
 
+/// How many sequences [`Server::crowd`] makes: more than `server.max_count`.
+pub const CROWD: usize = 10_500;
+
 /// A running server; stops at once when dropped.
 pub struct Server {
     pub serving: Serving,
@@ -180,6 +183,20 @@ impl Server {
         let path = format!("/v1/sequences/{name}");
         let made = self.http().ask_with("PUT", &path, &[], definition);
         assert!(made.status < 300, "{}", made.text());
+    }
+
+    /// Makes more sequences than one list may have.
+    pub fn crowd(&self) {
+        let mut redis = self.resp();
+        for from in (0..CROWD).step_by(500) {
+            let names = from..from + 500;
+            redis.send(
+                names
+                    .map(|k| format!("INCR crowd:{k:05}\r\n"))
+                    .collect::<String>(),
+            );
+            redis.expect(&":1\r\n".repeat(500));
+        }
     }
 
     /// A connection to the Redis protocol.

@@ -1,5 +1,6 @@
 //! What a sequence is as a table of one row, and what columns there are.
 
+use mintage::SequenceDef;
 use mintage_ledger::SequenceInfo;
 
 use crate::faces::mysql::answer::Column;
@@ -61,10 +62,11 @@ pub(super) fn column_kind(column: &str) -> Kind {
 /// A sequence as the row of its table.
 pub(super) fn sequence_row(info: &SequenceInfo) -> Vec<(&'static str, Value)> {
     let def = &info.def;
+    let (min, max) = bounds(def);
     let values = [
         Value::Integer(next_number(info)),
-        Value::Integer(def.min),
-        Value::Integer(def.max),
+        Value::Integer(min),
+        Value::Integer(max),
         Value::Integer(def.start),
         Value::Integer(def.increment),
         Value::Integer(0),
@@ -72,6 +74,11 @@ pub(super) fn sequence_row(info: &SequenceInfo) -> Vec<(&'static str, Value)> {
         Value::Integer(0),
     ];
     SEQUENCE_COLUMNS.into_iter().zip(values).collect()
+}
+
+/// The bounds as MariaDB has them, whose sequences end one before the ends of the type.
+pub(super) fn bounds(def: &SequenceDef) -> (i64, i64) {
+    (def.min.max(i64::MIN + 1), def.max.min(i64::MAX - 1))
 }
 
 /// The number that comes next as far as this server knows.

@@ -3,6 +3,7 @@
 use mintage::{Base, SequenceOptions};
 use mintage_ledger::{Gap, Name, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
 
+use super::columns::bounds;
 use super::numbers::is_behind;
 use super::{Done, Execution, Outcome, Rows};
 use crate::error::{Answer, Code, ServiceError};
@@ -222,7 +223,7 @@ fn patch(options: &Options, info: &SequenceInfo) -> SequencePatch {
 /// The statement that makes a sequence, as MariaDB writes and takes it: without the bounds that it keeps for itself.
 fn statement(name: &str, info: &SequenceInfo) -> String {
     let def = &info.def;
-    let (min, max) = (def.min.max(i64::MIN + 1), def.max.min(i64::MAX - 1));
+    let (min, max) = bounds(def);
     let cycle = if def.cycle { "cycle" } else { "nocycle" };
     format!(
         "CREATE SEQUENCE `{}` start with {} minvalue {min} maxvalue {max} increment by {} nocache {cycle} ENGINE=InnoDB",

@@ -34,6 +34,20 @@ pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'%')
 }
 
+/// The one text that a pattern without wildcards stands for.
+pub(super) fn literal(pattern: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::with_capacity(pattern.len());
+    let mut bytes = pattern.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' | b'_' => return None,
+            b'\\' => text.push(*bytes.next().unwrap_or(&b'\\')),
+            plain => text.push(*plain),
+        }
+    }
+    Some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +74,24 @@ mod tests {
             );
         }
         assert!(!like("%a".repeat(100).as_bytes(), "a".repeat(99).as_bytes()));
+    }
+
+    #[test]
+    fn a_pattern_without_wildcards_is_one_text() {
+        for (pattern, text) in [
+            ("orders", Some("orders")),
+            ("order\\_items", Some("order_items")),
+            ("100\\%", Some("100%")),
+            ("\\", Some("\\")),
+            ("", Some("")),
+            ("orders%", None),
+            ("order_items", None),
+        ] {
+            let text = text.map(|text| text.as_bytes().to_vec());
+            assert_eq!(literal(pattern.as_bytes()), text, "{pattern}");
+            if let Some(text) = text {
+                assert!(like(pattern.as_bytes(), &text));
+            }
+        }
     }
 }

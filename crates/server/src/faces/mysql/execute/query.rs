@@ -6,10 +6,11 @@ use mintage::Series;
 use mintage_ledger::{Name, SequenceInfo};
 
 use super::columns::{SEQUENCE_COLUMNS, all_columns, column_kind, sequence_row};
-use super::like::like;
+use super::like::{like, literal};
 use super::value::{ANY_OTHER, Row};
 use super::{Done, Execution, Outcome, Rows};
 use crate::auth::{Right, What};
+use crate::error::{Answer, Code};
 use crate::faces::mysql::answer::Column;
 use crate::faces::mysql::plan::{Condition, Expression, From, Item, Select};
 use crate::faces::mysql::refusal::{Refusal, Verb};
@@ -285,7 +286,8 @@ impl Execution<'_> {
         }
         let database = self.session.database.to_string();
         let mut rows = Vec::new();
-        for name in self.sequence_names(None).await? {
+        let asked = self.names_asked_for(select).await?;
+        for name in self.sequence_names(asked).await? {
             let row = vec![
                 ("table_catalog", Value::text("def")),
                 ("table_schema", Value::text(&database)),
@@ -335,29 +337,106 @@ impl Execution<'_> {
         Ok(true)
     }
 
-    /// The names of the sequences that may be seen, as they are called on this face.
-    pub(super) async fn sequence_names(&mut self, pattern: Option<Vec<u8>>) -> Outcome<Vec<String>> {
+    /// What a query says of the names of tables.
+    async fn names_asked_for(&mut self, select: &Select) -> Outcome<Vec<OfNames>> {
+        let mut all = Vec::new();
+        for condition in &select.conditions {
+            all.push(match condition {
+                Condition::OneOf(column, values) if &**column == "table_name" => {
+                    let mut names = Vec::new();
+                    for value in values {
+                        names.push(self.value(value, &[]).await?.to_text().unwrap_or_default());
+                    }
+                    OfNames::OneOf(names)
+                }
+                Condition::Like(column, pattern) if &**column == "table_name" => {
+                    let pattern = self.value(pattern, &[]).await?.to_text();
+                    OfNames::Like(pattern.unwrap_or_default())
+                }
+                _ => continue,
+            });
+        }
+        Ok(all)
+    }
+
+    /// The names of the sequences that may be seen and are asked for, as they are called on this face.
+    pub(super) async fn sequence_names(&mut self, asked: Vec<OfNames>) -> Outcome<Vec<String>> {
         let config = self.thread.config();
         let max = config.resp_max_keys.min(config.max_count);
         let prefix = config.faces.mysql.keys.prefix.0.clone();
         let who = self.session.identity.clone();
         let list = |service: Arc<Service>| async move {
-            let sees = |name: &Name| {
-                let of_face = name.as_str().strip_prefix(prefix.as_str());
-                let fits = |name: &str| {
-                    pattern
-                        .as_ref()
-                        .is_none_or(|pattern| like(pattern, name.as_bytes()))
-                };
-                of_face.is_some_and(fits) && who.may(Right::Read, What::Named(name.as_str().as_bytes()))
+            let sees = |name: &Name| who.may(Right::Read, What::Named(name.as_str().as_bytes()));
+            let names = match asked.iter().find_map(OfNames::literal) {
+                Some(literals) => named(&service, &prefix, &literals).await?,
+                None => None,
             };
-            let names = service.names_matching(max, sees).await?;
+            let fits = |name: &Name| {
+                let of_face = name.as_str().strip_prefix(prefix.as_str());
+                of_face.is_some_and(|own| asked.iter().all(|asked| asked.fits(own.as_bytes()))) && sees(name)
+            };
+            let names = match names {
+                Some(mut names) => {
+                    names.retain(fits);
+                    names
+                }
+                None => service.names_matching(max, &prefix, fits).await?,
+            };
             let shown = |name: &Name| name.as_str()[prefix.len()..].to_string();
             Ok(names.iter().map(shown).collect())
         };
         let listed = self.thread.service().aside(list).await;
-        listed.map_err(|error| Refusal::of(&error, Verb::Id, ""))
+        listed.map_err(|error| {
+            let fewer = "ask for fewer of them, such as those LIKE 'orders%'";
+            let error = match error.code {
+                Code::TooMany => error.with_hint(fewer),
+                _ => error,
+            };
+            Refusal::of(&error, Verb::Id, "")
+        })
     }
+}
+
+/// What names a query wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum OfNames {
+    OneOf(Vec<Vec<u8>>),
+    Like(Vec<u8>),
+}
+
+impl OfNames {
+    fn fits(&self, name: &[u8]) -> bool {
+        match self {
+            OfNames::OneOf(names) => names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)),
+            OfNames::Like(pattern) => like(pattern, name),
+        }
+    }
+
+    /// The names themselves, where it says them and no pattern.
+    fn literal(&self) -> Option<Vec<Vec<u8>>> {
+        match self {
+            OfNames::OneOf(names) => Some(names.clone()),
+            OfNames::Like(pattern) => literal(pattern).map(|name| vec![name]),
+        }
+    }
+}
+
+/// The sequences of these very names; `None` if one is not there: it may be there in other letters, since a comparison
+/// makes no difference between large and small ones.
+async fn named(service: &Service, prefix: &str, names: &[Vec<u8>]) -> Answer<Option<Vec<Name>>> {
+    let mut found = Vec::new();
+    for name in names {
+        let key = [prefix.as_bytes(), name].concat();
+        let Ok(key) = Name::from_bytes(&key) else { continue };
+        if service.find(&key).await?.is_none() {
+            return Ok(None);
+        }
+        if !found.contains(&key) {
+            found.push(key);
+        }
+    }
+    found.sort();
+    Ok(Some(found))
 }
 
 /// Whether a query asks a sequence for its definition: by `*`, or by one of the columns.

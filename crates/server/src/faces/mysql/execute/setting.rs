@@ -1,6 +1,7 @@
 //! `SET`, `SHOW`, `KILL`.
 
 use super::like::like;
+use super::query::OfNames;
 use super::{Done, Execution, Outcome, Rows};
 use crate::audit::{self, Act, audited_answer};
 use crate::auth::{Right, What};
@@ -20,6 +21,13 @@ fn shown(pattern: &Option<Vec<u8>>) -> String {
 impl Execution<'_> {
     /// `SET`.
     pub(super) async fn set(&mut self, assignments: &[Assignment]) -> Outcome<Done> {
+        let before = self.session.set_so_far();
+        let set = self.set_all(assignments).await;
+        self.session.count_settings(before)?;
+        set
+    }
+
+    async fn set_all(&mut self, assignments: &[Assignment]) -> Outcome<Done> {
         for assignment in assignments {
             match assignment {
                 Assignment::UserVariable(name, expression) => {
@@ -106,7 +114,8 @@ impl Execution<'_> {
         let (columns, values): (Vec<String>, Vec<Value>) = match show {
             Show::Tables { like, full } => {
                 let pattern = self.pattern(like.as_ref()).await?;
-                let names = self.sequence_names(pattern.clone()).await?;
+                let asked = pattern.clone().map(OfNames::Like).into_iter().collect();
+                let names = self.sequence_names(asked).await?;
                 let mut columns = vec![format!("Tables_in_{}{}", self.session.database, shown(&pattern))];
                 let kind = |name: String| [Value::text(name), Value::text("SEQUENCE")];
                 let width = if *full { 2 } else { 1 };

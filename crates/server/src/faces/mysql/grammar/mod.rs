@@ -27,10 +27,17 @@ type Read<T> = Result<T, Refusal>;
 
 /// Reads a text: each of its statements, up to the first that is refused.
 pub(crate) fn parse(text: &str) -> Parsed {
+    let mut parsed = read(text);
+    parsed.statements.shrink_to_fit();
+    parsed.bytes = parsed.weigh();
+    parsed
+}
+
+fn read(text: &str) -> Parsed {
     let mut parsed = Parsed {
         statements: Vec::new(),
         parameters: 0,
-        text_bytes: text.len(),
+        bytes: 0,
         head: OnceCell::new(),
     };
     let mut parser = match Parser::new(text) {

@@ -66,6 +66,8 @@ impl Parser<'_> {
                 return Err(Refusal::not_here("more than 1024 columns"));
             }
         }
+        // They may be kept for long.
+        items.shrink_to_fit();
         Ok(items)
     }
 

@@ -1,9 +1,9 @@
 //! Questions to tables that are answered truly, answered.
 
-use super::tables::{PUBLIC, oid_of};
+use super::tables::{PUBLIC, Wanted, oid_of, parted};
 use crate::faces::postgres::errors::Result;
 use crate::faces::postgres::execute::Client;
-use crate::faces::postgres::plan::question::{Beside, Pick, Question, Table};
+use crate::faces::postgres::plan::question::{Beside, Pick, Question, Table, holds};
 use crate::faces::postgres::plan::{Expr, OWN_SCHEMA};
 use crate::faces::postgres::types::{Type, Value};
 use crate::faces::sql::names::SqlName;
@@ -34,6 +34,22 @@ fn input_of(of_type: &[Value]) -> [Value; 2] {
     [oid, name]
 }
 
+/// What a condition is about, of what tells one sequence from others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Name,
+    Schema,
+    Oid,
+}
+
+/// A condition with its values.
+struct Said {
+    of: Of,
+    is: bool,
+    like: bool,
+    values: Vec<String>,
+}
+
 impl Client {
     pub(super) async fn answer(
         &mut self,
@@ -48,15 +64,15 @@ impl Client {
             }
             wanted.push(values);
         }
-        let key = match &question.about {
-            None => self.key_asked_for(question, &wanted),
-            Some(Expr::Sequence(target)) => Some(target.key.to_string()),
+        let sequences = match &question.about {
+            None => self.asked_for(question, &wanted),
+            Some(Expr::Sequence(target)) => Wanted::Named(vec![target.key.to_string()]),
             Some(other) => {
                 let value = self.plain(other, parameters).await?;
-                Some(self.target(&value)?.key.to_string())
+                Wanted::Named(vec![self.target(&value)?.key.to_string()])
             }
         };
-        let mut rows = self.rows_of(question.table, key.as_deref()).await?;
+        let mut rows = self.rows_of(question.table, sequences).await?;
         match question.beside {
             None => {}
             Some(Beside::Range) => rows
@@ -73,24 +89,59 @@ impl Client {
         self.picked(question, rows, parameters).await
     }
 
-    /// The key of the one sequence that is asked for by its name.
-    fn key_asked_for(&self, question: &Question, wanted: &[Vec<Value>]) -> Option<String> {
-        let (name_column, schema_column) = question.table.naming()?;
-        let mut columns: Vec<&str> = question.table.columns().iter().map(|(name, _)| *name).collect();
-        columns.extend(Table::Namespace.columns().iter().map(|(name, _)| *name));
-        let value_of = |name: &str| {
-            let mut pairs = question.conditions.iter().zip(wanted);
-            let found = pairs.find(|(condition, values)| {
-                columns[condition.column] == name && condition.is && !condition.like && values.len() == 1
+    /// The sequences that a question can be about: those that it names, else all that what it says of names and oids
+    /// leaves.
+    fn asked_for(&self, question: &Question, wanted: &[Vec<Value>]) -> Wanted {
+        let own: Vec<&str> = question.table.columns().iter().map(|(name, _)| *name).collect();
+        let of_schema = Table::Namespace.columns().iter().map(|(name, _)| *name);
+        let columns: Vec<&str> = own.iter().copied().chain(of_schema).collect();
+        let (name_column, schema_column) = question.table.naming().unwrap_or_default();
+        let mut said = Vec::new();
+        for (condition, values) in question.conditions.iter().zip(wanted) {
+            let of = match columns.get(condition.column) {
+                Some(column) if *column == name_column => Of::Name,
+                Some(column) if *column == schema_column => Of::Schema,
+                Some(&"oid" | &"seqrelid") if condition.column == 0 => Of::Oid,
+                _ => continue,
+            };
+            said.push(Said {
+                of,
+                is: condition.is,
+                like: condition.like,
+                values: values.iter().filter_map(Value::shown).collect(),
             });
-            found.and_then(|(_, values)| values[0].shown())
+        }
+        let keys = self.config.faces.postgres.keys.clone();
+        let values_of = |of: Of| {
+            let mut all = said.iter();
+            all.find(|said| said.of == of && said.is && !said.like)
+                .map(|said| said.values.iter().cloned())
         };
-        let name = value_of(name_column)?;
-        let name = SqlName {
-            schema: value_of(schema_column),
-            name,
-        };
-        Some(name.key(OWN_SCHEMA, &self.config.faces.postgres.keys))
+        if let Some(names) = values_of(Of::Name) {
+            let schemas: Vec<Option<String>> = match values_of(Of::Schema) {
+                Some(schemas) => schemas.map(Some).collect(),
+                None => vec![None],
+            };
+            let key = |(schema, name)| SqlName { schema, name }.key(OWN_SCHEMA, &keys);
+            let pairs =
+                names.flat_map(|name| schemas.iter().cloned().map(move |schema| (schema, name.clone())));
+            return Wanted::Named(pairs.map(key).collect());
+        }
+        Wanted::Fitting(Box::new(move |info| {
+            let (schema, name) = parted(&info.name, &keys);
+            said.iter().all(|said| {
+                let oid;
+                let text = match said.of {
+                    Of::Name => name,
+                    Of::Schema => schema,
+                    Of::Oid => {
+                        oid = oid_of(info.name.as_str()).to_string();
+                        &oid
+                    }
+                };
+                holds(said.is, said.like, text, &said.values)
+            })
+        }))
     }
 
     async fn picked(

@@ -6,6 +6,7 @@ use crate::faces::postgres::execute::Client;
 use crate::faces::postgres::plan::question::Asked;
 use crate::faces::postgres::plan::{IntegerKind, OWN_SCHEMA};
 use crate::faces::postgres::types::Value;
+use crate::faces::sql::names::SqlName;
 use crate::glob;
 
 /// Whether a name fits what psql makes of a pattern: `^(orders.*)$`.
@@ -22,15 +23,37 @@ fn fits(pattern: Option<&str>, name: &str) -> bool {
     glob::matches(as_glob.replace('\u{1}', ".").as_bytes(), name.as_bytes())
 }
 
+/// The one name that psql has made a pattern of.
+fn literal(pattern: &str) -> Option<&str> {
+    let name = pattern.strip_prefix("^(")?.strip_suffix(")$")?;
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    (!name.is_empty() && name.chars().all(is_plain)).then_some(name)
+}
+
 impl Client {
+    /// The sequences whose names fit; the one of this very name, where there is one, without a look at the others.
+    async fn fitting(&mut self, pattern: Option<&str>) -> Result<Vec<mintage_ledger::SequenceInfo>> {
+        let keys = self.config.faces.postgres.keys.clone();
+        if let Some(name) = pattern.and_then(literal) {
+            let found = self
+                .sequences_named(&[SqlName::bare(name).key(OWN_SCHEMA, &keys)])
+                .await?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        let pattern = pattern.map(String::from);
+        self.sequences(move |info| fits(pattern.as_deref(), parted(&info.name, &keys).1))
+            .await
+    }
+
     pub(super) async fn answer_psql(&mut self, asked: &Asked) -> Result<Vec<Vec<Value>>> {
         let owner = Value::Text(self.session.facts.user.clone());
         Ok(match asked {
             Asked::Relations(pattern, more) => {
                 let keys = self.config.faces.postgres.keys.clone();
-                let all = self.sequences(None).await?;
-                let pairs = all.iter().map(|info| parted(&info.name, &keys));
-                let fitting = pairs.filter(|(_, name)| fits(pattern.as_deref(), name));
+                let all = self.fitting(pattern.as_deref()).await?;
+                let fitting = all.iter().map(|info| parted(&info.name, &keys));
                 let row = |(schema, name): (&str, &str)| {
                     let mut row = vec![
                         Value::text(schema),
@@ -49,10 +72,7 @@ impl Client {
             }
             Asked::Named(pattern) => {
                 let keys = self.config.faces.postgres.keys.clone();
-                let all = self.sequences(None).await?;
-                let fitting = all
-                    .iter()
-                    .filter(|info| fits(pattern.as_deref(), parted(&info.name, &keys).1));
+                let all = self.fitting(pattern.as_deref()).await?;
                 let row = |info: &mintage_ledger::SequenceInfo| {
                     let (schema, name) = parted(&info.name, &keys);
                     vec![
@@ -61,7 +81,7 @@ impl Client {
                         Value::text(name),
                     ]
                 };
-                fitting.map(row).collect()
+                all.iter().map(row).collect()
             }
             Asked::Kind => {
                 let mut row = vec![Value::Int(0), Value::text("S")];
@@ -77,8 +97,10 @@ impl Client {
                 vec![row]
             }
             Asked::Sequence(oid) => {
-                let all = self.sequences(None).await?;
-                let found = all.iter().find(|info| oid_of(info.name.as_str()) == *oid);
+                let oid = *oid;
+                let found = self
+                    .sequences(move |info| oid_of(info.name.as_str()) == oid)
+                    .await?;
                 let row = |info: &mintage_ledger::SequenceInfo| {
                     let def = &info.def;
                     vec![
@@ -91,7 +113,7 @@ impl Client {
                         Value::Int(1),
                     ]
                 };
-                found.map(row).into_iter().collect()
+                found.iter().take(1).map(row).collect()
             }
             Asked::Schemas => vec![vec![Value::text(OWN_SCHEMA), owner]],
             Asked::Databases => vec![vec![Value::Text(self.session.database.clone()), owner]],
@@ -107,5 +129,15 @@ mod tests {
     fn patterns_are_those_of_psql() {
         assert!(fits(Some("^(ord.*)$"), "orders") && fits(None, "x"));
         assert!(!fits(Some("^(ord)$"), "orders"));
+        assert_eq!(literal("^(order_items)$"), Some("order_items"));
+        assert_eq!(
+            [
+                literal("^(ord.*)$"),
+                literal("^(a|b)$"),
+                literal("^()$"),
+                literal("orders")
+            ],
+            [None; 4]
+        );
     }
 }

@@ -4,12 +4,12 @@ use mintage_ledger::{Name, SequenceInfo};
 
 use crate::auth::{Right, What};
 use crate::config::Keys;
+use crate::error::Code;
 use crate::faces::postgres::errors::{Result, SqlError};
 use crate::faces::postgres::execute::Client;
 use crate::faces::postgres::plan::question::Table;
 use crate::faces::postgres::plan::{IntegerKind, OWN_SCHEMA, Target};
 use crate::faces::postgres::types::{Type, Value};
-use crate::faces::sql::names::SqlName;
 
 /// The oid of the schema `public`, and of our owner.
 pub(super) const PUBLIC: i64 = 2200;
@@ -36,7 +36,7 @@ pub(super) fn parted<'n>(name: &'n Name, keys: &Keys) -> (&'n str, &'n str) {
     }
 }
 
-fn schema_oid(schema: &str) -> i64 {
+pub(super) fn schema_oid(schema: &str) -> i64 {
     if schema == OWN_SCHEMA {
         PUBLIC
     } else {
@@ -44,47 +44,57 @@ fn schema_oid(schema: &str) -> i64 {
     }
 }
 
+/// Which sequences a question is about.
+pub(super) enum Wanted {
+    Named(Vec<String>),
+    Fitting(Box<dyn Fn(&SequenceInfo) -> bool + Send + Sync>),
+}
+
 impl Client {
-    /// The sequences that this client may see: the one of this key, or all.
-    pub(super) async fn sequences(&mut self, key: Option<&str>) -> Result<Vec<SequenceInfo>> {
+    /// The sequences of these keys that this client may see.
+    pub(super) async fn sequences_named(&mut self, keys: &[String]) -> Result<Vec<SequenceInfo>> {
+        let mut found: Vec<SequenceInfo> = Vec::new();
+        for key in keys {
+            if found.iter().any(|info| info.name.as_str() == key) {
+                continue;
+            }
+            let sees = |info: &SequenceInfo| {
+                let name = What::Named(info.name.as_str().as_bytes());
+                self.who.may(Right::Read, name)
+            };
+            found.extend(self.find(&Target::of_key(key)).await?.filter(sees));
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// The sequences that fit, of those that this client may see. There may be any number of others.
+    pub(super) async fn sequences(
+        &mut self,
+        fits: impl Fn(&SequenceInfo) -> bool + Send + Sync + 'static,
+    ) -> Result<Vec<SequenceInfo>> {
         let who = self.who.clone();
         let sees = move |name: &Name| who.may(Right::Read, What::Named(name.as_str().as_bytes()));
-        if let Some(key) = key {
-            let name = SqlName::bare(key);
-            let target = Target {
-                key: key.into(),
-                shown: key.into(),
-                relation: name.name.as_str().into(),
-            };
-            let found = self.find(&target).await?;
-            return Ok(found.into_iter().filter(|info| sees(&info.name)).collect());
-        }
-        let most = usize::try_from(self.config.max_count).unwrap_or(usize::MAX);
+        let (most, prefix) = (
+            self.config.max_count,
+            self.config.faces.postgres.keys.prefix.0.clone(),
+        );
         let listing = self.thread.service().aside(move |service| async move {
-            let (mut all, mut after) = (Vec::new(), None::<Name>);
-            loop {
-                let page = service.list(after.as_ref(), PAGE).await?;
-                let full = page.len() == usize::from(PAGE);
-                after = page.last().map(|info| info.name.clone());
-                all.extend(page.into_iter().filter(|info| sees(&info.name)));
-                if !full || all.len() > most {
-                    return Ok(all);
-                }
-            }
+            let fits = |info: &SequenceInfo| fits(info) && sees(&info.name);
+            service.sequences_matching(most, &prefix, fits).await
         });
-        let all = self.key.cancel.unless(self.deadline, listing).await??;
-        match all.len() <= most {
-            true => Ok(all),
-            false => Err(SqlError::new(
+        match self.key.cancel.unless(self.deadline, listing).await? {
+            Err(error) if error.code == Code::TooMany => Err(SqlError::new(
                 "54000",
-                format!("there are more than {most} sequences (server.max_count)"),
+                format!("more than {most} sequences are asked for (server.max_count)"),
             )
-            .with_hint("ask for one of them by its name")),
+            .with_hint("ask for fewer of them, such as those LIKE 'orders%'")),
+            answered => Ok(answered?),
         }
     }
 
-    /// The rows of a table; `key`: that of the one sequence that is asked for.
-    pub(super) async fn rows_of(&mut self, table: Table, key: Option<&str>) -> Result<Vec<Vec<Value>>> {
+    /// The rows of a table: of the sequences of these keys, or of those that fit.
+    pub(super) async fn rows_of(&mut self, table: Table, wanted: Wanted) -> Result<Vec<Vec<Value>>> {
         Ok(match table {
             Table::Namespace => vec![vec![
                 Value::Int(PUBLIC),
@@ -104,7 +114,10 @@ impl Client {
                     .collect()
             }
             table => {
-                let all = self.sequences(key).await?;
+                let all = match wanted {
+                    Wanted::Named(keys) => self.sequences_named(&keys).await?,
+                    Wanted::Fitting(fits) => self.sequences(fits).await?,
+                };
                 all.iter().map(|info| self.row_of(table, info)).collect()
             }
         })
@@ -286,9 +299,6 @@ fn types() -> Vec<Vec<Value>> {
     }
     all
 }
-
-/// How many sequences are read from the ledger at a time.
-const PAGE: u16 = 1000;
 
 #[cfg(test)]
 mod tests {

@@ -86,11 +86,11 @@ impl Client {
                 "DECLARE CURSOR can only be used in transaction blocks",
             ));
         }
-        let mut cursor = Portal::new(
-            Rc::clone(&declare.query),
-            Rc::clone(&of.parameters),
-            Formats::Text,
-        );
+        let plan = Rc::new(self.session.keeping.keep(declare.query.bytes)?);
+        let (query, parameters) = ((Rc::clone(&declare.query), plan), Rc::clone(&of.parameters));
+        let mut cursor = self
+            .session
+            .portal(&declare.name, query, parameters, Formats::Text)?;
         (cursor.is_cursor, cursor.hold) = (true, declare.hold);
         cursor.committed.set(self.session.block.is_none());
         self.session.open(&declare.name, cursor)

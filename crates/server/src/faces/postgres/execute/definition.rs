@@ -60,10 +60,11 @@ pub(super) fn check(options: &Options, before: Before) -> Result<Checked> {
     let changed = kind_before
         .filter(|_| options.kind.is_some())
         .map(IntegerKind::bounds);
-    // A bound that was the old type's follows to the new one's.
+    // A bound that was the old type's follows to the new one's, whichever way the sequence counts.
     let max = match (options.max, old) {
         (Some(Bound::At(max)), _) => max,
         (None, Some(def)) if changed.is_none_or(|(_, high)| def.max != high) => def.max,
+        (None, Some(_)) => high,
         _ if increment > 0 => high,
         _ => -1,
     };
@@ -71,6 +72,7 @@ pub(super) fn check(options: &Options, before: Before) -> Result<Checked> {
     let min = match (options.min, old) {
         (Some(Bound::At(min)), _) => min,
         (None, Some(def)) if changed.is_none_or(|(low, _)| def.min != low) => def.min,
+        (None, Some(_)) => low,
         _ if increment > 0 => 1,
         _ => low,
     };
@@ -208,6 +210,15 @@ mod tests {
         let before = check(&small, None).unwrap().def;
         let to_big = of(|options| options.kind = Some(IntegerKind::Big));
         assert_eq!(check(&to_big, Some((before, 1))).unwrap().def.max, i64::MAX);
+        // Also the one that no default is.
+        let whole = of(|o| (o.kind, o.min) = (Some(IntegerKind::Small), Some(Bound::At(-32768))));
+        let whole = check(&whole, None).unwrap().def;
+        let to_int = of(|options| options.kind = Some(IntegerKind::Integer));
+        let wider = check(&to_int, Some((whole, -32768))).unwrap().def;
+        assert_eq!(
+            (wider.min, wider.max, wider.start),
+            (i32::MIN.into(), i32::MAX.into(), -32768)
+        );
         let bounded = SequenceDef { max: 1000, ..before };
         assert_eq!(check(&to_big, Some((bounded, 1))).unwrap().def.max, 1000);
         let big = SequenceDef {

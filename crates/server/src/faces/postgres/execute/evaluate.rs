@@ -31,7 +31,7 @@ impl Client {
             Expr::Cast(inner, kind) => {
                 return Some(self.at_once(inner, given)?.and_then(|value| value.cast(*kind)));
             }
-            Expr::Call(Function::Nextval, arguments) => match arguments.as_slice() {
+            Expr::Call(Function::Nextval, arguments) => match &**arguments {
                 [Expr::Sequence(target)] => Value::Int(self.try_next(target, 1)?.first),
                 _ => return None,
             },

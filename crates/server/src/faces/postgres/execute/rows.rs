@@ -55,13 +55,19 @@ impl Client {
     ) -> std::result::Result<(u64, bool), Halt> {
         let statement = Rc::clone(&portal.statement);
         let columns = statement.columns.as_deref().unwrap_or_default();
+        let wanted = if max == 0 { u64::MAX } else { max };
         let mut source = match std::mem::replace(&mut portal.rows, Rows::Done) {
             Rows::Done => return Ok((0, true)),
             Rows::Of(source) => source,
             // What is refused here is not done again.
-            Rows::NotBegun => self.begin(&statement.plan, &portal.parameters).await?,
+            Rows::NotBegun => {
+                let source = self.begin(&statement.plan, &portal.parameters).await?;
+                if source.left() > wanted {
+                    portal.keep_rows(&source).map_err(SqlError::from)?;
+                }
+                source
+            }
         };
-        let wanted = if max == 0 { u64::MAX } else { max };
         let mut sent = 0;
         let mut look_at = out.len() + crate::turn::LOOK_BYTES;
         while sent < wanted && source.left() > 0 {
@@ -114,7 +120,7 @@ impl Client {
         }
         if let (Source::Series { left, .. }, [Expr::Call(Function::Nextval, arguments)]) =
             (&mut *source, select.items.as_slice())
-            && let [Expr::Sequence(target)] = arguments.as_slice()
+            && let [Expr::Sequence(target)] = &**arguments
         {
             let count = most.min(self.config.turn_ids);
             let run = self.take(target, count, "nextval()").await?;

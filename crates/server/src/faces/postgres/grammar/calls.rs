@@ -125,7 +125,7 @@ impl Parser<'_> {
         for (place, (argument, at)) in arguments.into_iter().enumerate() {
             given.push(self.argument(function, place, argument, at)?);
         }
-        Ok(Expr::Call(function, given))
+        Ok(Expr::Call(function, given.into()))
     }
 
     /// An argument, with its type.
@@ -168,8 +168,7 @@ impl Parser<'_> {
             }
             Expr::Constant(Value::Text(text)) => {
                 let target = Target::of_text(&text, self.keys).map_err(|error| error.at(at))?;
-                self.names.push((target.clone(), at));
-                Ok(Expr::Sequence(target))
+                Ok(Expr::Sequence(self.noted(target, at)))
             }
             Expr::Parameter(parameter) => {
                 self.parameter(parameter + 1, Type::Text.oid())?;
@@ -248,7 +247,7 @@ impl Parser<'_> {
         for (place, (argument, at)) in arguments.into_iter().enumerate() {
             given.push(self.argument(row.1, place, argument, at)?);
         }
-        Ok(Expr::Call(row.1, given))
+        Ok(Expr::Call(row.1, given.into()))
     }
 
     fn no_function(&self, name: &str, arguments: &[(Expr, usize)], at: usize) -> SqlError {

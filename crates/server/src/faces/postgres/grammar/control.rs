@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(Plan::Declare(Declare {
             name,
             hold,
-            query: Rc::new(query),
+            query: Rc::new(query.weighed()),
         }))
     }
 

@@ -227,14 +227,20 @@ impl Parser<'_> {
 
     fn integer_kind(&mut self) -> Result<IntegerKind> {
         use crate::faces::postgres::types::Type;
+        let other = || SqlError::new("22023", "sequence type must be smallint, integer, or bigint");
+        if OTHER_TYPES.contains(&&*self.token.value()) {
+            return Err(other());
+        }
         match self.type_name()? {
             Type::Int2 => Ok(IntegerKind::Small),
             Type::Int4 => Ok(IntegerKind::Integer),
             Type::Int8 => Ok(IntegerKind::Big),
-            _ => Err(SqlError::new(
-                "22023",
-                "sequence type must be smallint, integer, or bigint",
-            )),
+            _ => Err(other()),
         }
     }
 }
+
+/// Types that PostgreSQL has, and that no value here is of.
+const OTHER_TYPES: [&str; 10] = [
+    "numeric", "decimal", "dec", "real", "float", "float4", "float8", "double", "money", "interval",
+];

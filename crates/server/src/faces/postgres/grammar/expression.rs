@@ -1,5 +1,7 @@
 //! Expressions: sums, casts, literals, columns.
 
+use std::borrow::Cow;
+
 use super::Parser;
 use super::calls::FUNCTIONS;
 use crate::faces::postgres::errors::{Result, SqlError};
@@ -95,7 +97,7 @@ impl Parser<'_> {
         }
         if let (Expr::Constant(Value::Text(text)), Type::Regclass) = (&value, kind) {
             let target = Target::of_text(text, self.keys).map_err(|error| error.at(at))?;
-            self.names.push((target.clone(), at));
+            let target = self.noted(target, at);
             return Ok(Expr::Cast(Expr::Sequence(target).into(), kind));
         }
         if let Expr::Constant(constant) = value {
@@ -164,7 +166,7 @@ impl Parser<'_> {
         let plain = !ahead.is_symbol("(") && !ahead.is_symbol(".");
         if let Some((_, function)) = WORDS.iter().find(|(word, _)| plain && self.is(word)) {
             self.advance()?;
-            return Ok(Expr::Call(*function, Vec::new()));
+            return Ok(Expr::Call(*function, Box::default()));
         }
         if ["case", "array", "not", "exists", "row", "interval"]
             .iter()
@@ -269,14 +271,14 @@ pub(in crate::faces::postgres) fn kind_of(
 }
 
 /// What a column is called that nobody has named.
-pub(super) fn title_of(value: &Expr, columns: &[(String, Type)]) -> Option<String> {
+pub(super) fn title_of(value: &Expr, columns: &[(String, Type)]) -> Option<Cow<'static, str>> {
     match value {
         Expr::Call(function, _) => {
             let row = FUNCTIONS.iter().find(|row| row.1 == *function)?;
-            Some(row.0.to_string())
+            Some(row.0.into())
         }
-        Expr::Column(at) => columns.get(*at).map(|(name, _)| name.clone()),
-        Expr::Cast(inner, kind) => title_of(inner, columns).or_else(|| Some(kind.name().to_string())),
+        Expr::Column(at) => columns.get(*at).map(|(name, _)| name.clone().into()),
+        Expr::Cast(inner, kind) => title_of(inner, columns).or_else(|| Some(kind.name().into())),
         _ => None,
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn parse(text: &str, keys: &Keys) -> Result<Vec<Rc<Statement>>> {
         if parser.token.kind == Kind::End {
             return Ok(all);
         }
-        all.push(Rc::new(parser.statement()?));
+        all.push(Rc::new(parser.statement()?.weighed()));
         if parser.token.kind != Kind::End && !parser.token.is_symbol(";") {
             return Err(parser.unexpected());
         }
@@ -142,6 +142,7 @@ impl Parser<'_> {
             first_parameter: self.first_parameter,
             names,
             next: None,
+            bytes: 0,
         }
     }
 

@@ -143,6 +143,17 @@ impl<'t> Parser<'t> {
         self.columns.clear();
     }
 
+    /// Notes that a sequence was named here. One that is named several times in a row is one, with its first place.
+    pub(super) fn noted(&mut self, target: Target, at: usize) -> Target {
+        match self.names.last() {
+            Some((known, _)) if *known == target => known.clone(),
+            _ => {
+                self.names.push((target.clone(), at));
+                target
+            }
+        }
+    }
+
     /// The types of the parameters, and the sequences that must be there.
     pub(super) fn gathered(&mut self) -> (Rc<[u32]>, Vec<(Target, usize)>) {
         // What nothing is known of is a text.

@@ -1,5 +1,7 @@
 //! SELECT: what it reads from, and the values of its list.
 
+use std::borrow::Cow;
+
 use super::Parser;
 use super::catalogue;
 use super::expression::title_of;
@@ -50,14 +52,17 @@ impl<'t> Parser<'t> {
 
     fn selected(
         &mut self,
-        items: Vec<Expr>,
+        mut items: Vec<Expr>,
         from: From,
         limit: Option<Expr>,
-        columns: Vec<Column>,
+        mut columns: Vec<Column>,
     ) -> Statement {
+        // They may be kept for long.
+        items.shrink_to_fit();
+        columns.shrink_to_fit();
         let (parameters, names) = self.gathered();
         let next = match (items.as_slice(), &from, &limit) {
-            ([Expr::Call(Function::Nextval, arguments)], From::Nothing, None) => match arguments.as_slice() {
+            ([Expr::Call(Function::Nextval, arguments)], From::Nothing, None) => match &**arguments {
                 [Expr::Sequence(target)] => Some(target.clone()),
                 _ => None,
             },
@@ -70,6 +75,7 @@ impl<'t> Parser<'t> {
             first_parameter: self.first_parameter,
             names,
             next,
+            bytes: 0,
         }
     }
 
@@ -111,7 +117,7 @@ impl<'t> Parser<'t> {
                 }
                 for (at, (name, kind)) in self.columns.iter().enumerate() {
                     items.push(Expr::Column(at));
-                    columns.push(Column::new(name.as_str(), *kind));
+                    columns.push(Column::new(name.clone(), *kind));
                 }
             } else if let Some(all) = self.all_of_alias()? {
                 items.extend((0..all.len()).map(Expr::Column));
@@ -138,7 +144,7 @@ impl<'t> Parser<'t> {
                 let columns = self.columns.iter();
                 return Ok(Some(
                     columns
-                        .map(|(name, kind)| Column::new(name.as_str(), *kind))
+                        .map(|(name, kind)| Column::new(name.clone(), *kind))
                         .collect(),
                 ));
             }
@@ -159,7 +165,7 @@ impl<'t> Parser<'t> {
             } else {
                 "generate_series"
             };
-            title.get_or_insert_with(|| name.to_string());
+            title.get_or_insert_with(|| name.into());
             if value != Expr::Column(0) {
                 return Err(SqlError::unsupported("a calculation over rows"));
             }
@@ -169,7 +175,7 @@ impl<'t> Parser<'t> {
             false if self.is_name() => Some(self.name()?),
             false => None,
         };
-        let name = alias.or(title).unwrap_or_else(|| "?column?".into());
+        let name = alias.map(Cow::Owned).or(title).unwrap_or("?column?".into());
         Ok((value, Column::new(name, kind)))
     }
 

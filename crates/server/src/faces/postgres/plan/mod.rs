@@ -1,6 +1,7 @@
 //! What a statement is once it has been read: free of its text.
 
 pub(in crate::faces::postgres) mod question;
+mod weight;
 
 use std::rc::Rc;
 
@@ -26,6 +27,8 @@ pub(in crate::faces::postgres) struct Statement {
     pub(in crate::faces::postgres) names: Vec<(Target, usize)>,
     /// It is `SELECT nextval('s')` and no more.
     pub(in crate::faces::postgres) next: Option<Target>,
+    /// How much memory all this takes.
+    pub(in crate::faces::postgres) bytes: usize,
 }
 
 impl Statement {
@@ -46,24 +49,45 @@ impl Statement {
     }
 }
 
-/// A sequence that is meant.
+/// A sequence that is meant. Copies share its names, so that a list of the same one is small.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::faces::postgres) struct Target {
+pub(in crate::faces::postgres) struct Target(Rc<Names>);
+
+/// What a sequence is called.
+#[derive(PartialEq, Eq, Debug)]
+pub(in crate::faces::postgres) struct Names {
     /// Its name here.
-    pub(in crate::faces::postgres) key: Rc<str>,
+    pub(in crate::faces::postgres) key: Box<str>,
     /// As messages show it: what was written, without quotes.
     pub(in crate::faces::postgres) shown: Rc<str>,
     /// The same without its schema.
-    pub(in crate::faces::postgres) relation: Rc<str>,
+    pub(in crate::faces::postgres) relation: Box<str>,
+}
+
+impl std::ops::Deref for Target {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.0
+    }
 }
 
 impl Target {
     pub(in crate::faces::postgres) fn new(name: &SqlName, keys: &Keys) -> Target {
-        Target {
+        Target(Rc::new(Names {
             key: name.key(OWN_SCHEMA, keys).into(),
             shown: name.to_string().into(),
             relation: name.name.as_str().into(),
-        }
+        }))
+    }
+
+    /// The sequence of this key, as catalogues name it.
+    pub(in crate::faces::postgres) fn of_key(key: &str) -> Target {
+        Target(Rc::new(Names {
+            key: key.into(),
+            shown: key.into(),
+            relation: key.into(),
+        }))
     }
 
     /// Out of a text, as that of `nextval`.
@@ -159,7 +183,7 @@ pub(in crate::faces::postgres) enum Expr {
     /// A column of the row that FROM gives.
     Column(usize),
     Cast(Box<Expr>, Type),
-    Call(Function, Vec<Expr>),
+    Call(Function, Box<[Expr]>),
     Calculate(Box<Expr>, Operator, Box<Expr>),
 }
 

@@ -59,17 +59,20 @@ pub(in crate::faces::postgres) struct Condition {
 
 impl Condition {
     pub(in crate::faces::postgres) fn holds(&self, value: &Value, values: &[Value]) -> bool {
-        let Some(value) = value.shown() else {
-            return false;
-        };
-        let fits = |other: &Value| {
-            other.shown().is_some_and(|other| match self.like {
-                true => glob::matches(&pattern_of(&other), value.as_bytes()),
-                false => other == value,
-            })
-        };
-        values.iter().any(fits) == self.is
+        let texts: Vec<String> = values.iter().filter_map(Value::shown).collect();
+        value
+            .shown()
+            .is_some_and(|value| holds(self.is, self.like, &value, &texts))
     }
+}
+
+/// Whether a text is one of these, or is like one of them; or not.
+pub(in crate::faces::postgres) fn holds(is: bool, like: bool, text: &str, others: &[String]) -> bool {
+    let fits = |other: &String| match like {
+        true => glob::matches(&pattern_of(other), text.as_bytes()),
+        false => other == text,
+    };
+    others.iter().any(fits) == is
 }
 
 /// A pattern of LIKE as one of globs.

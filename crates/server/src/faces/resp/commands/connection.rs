@@ -1,10 +1,11 @@
 //! PING, ECHO, SELECT, AUTH, HELLO, CLIENT, QUIT, RESET: the connection itself.
 
-use super::{Call, Flow, Subcommand, WRONG_PASS, run_subcommand};
-use crate::error::Code;
+use super::{Call, Flow, Session, Subcommand, WRONG_PASS, run_subcommand};
+use crate::error::{Code, ServiceError};
 use crate::faces;
 use crate::faces::resp::REDIS_VERSION;
 use crate::faces::resp::frame::strict_integer;
+use crate::kept::{Full, Heap};
 use crate::transport::Endpoint;
 
 /// `PING [text]`.
@@ -44,7 +45,8 @@ pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.name.clear();
     call.session.queue = None;
     call.session.identity = call.before_a_word();
-    call.session.taken.take();
+    call.session.lapsed = None;
+    call.session.taken.borrow_mut().clear();
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
     Flow::Done
@@ -152,8 +154,10 @@ pub(super) fn hello(call: &mut Call<'_>) -> Flow {
     if call.session.identity.is_none() {
         return call.error(Code::Unauthenticated, NO_AUTH_HELLO);
     }
-    if let Some(name) = name {
-        call.session.name = name;
+    if let Some(name) = name
+        && let Err(full) = say(call.session, |session| &mut session.name, name)
+    {
+        return refuse_full(call, full);
     }
     call.reply.set_resp3(resp3);
     describe(call, resp3);
@@ -236,6 +240,24 @@ fn client_id(call: &mut Call<'_>) -> Flow {
     Flow::Done
 }
 
+/// Keeps what a client says of itself in its place; where that is too much, what stood there stays.
+fn say(session: &mut Session, place: fn(&mut Session) -> &mut String, text: String) -> Result<(), Full> {
+    let before = std::mem::replace(place(session), text);
+    let bytes = session.name.heap() + session.library[0].heap() + session.library[1].heap();
+    let kept = session.said.become_so_many(bytes);
+    if kept.is_err() {
+        *place(session) = before;
+    }
+    kept
+}
+
+#[cold]
+fn refuse_full(call: &mut Call<'_>, full: Full) -> Flow {
+    let error = ServiceError::new(full.code(), full.message()).with_hint(full.hint());
+    call.reply.refuse(&error);
+    Flow::Done
+}
+
 fn client_getname(call: &mut Call<'_>) -> Flow {
     if call.session.name.is_empty() {
         call.reply.null();
@@ -247,7 +269,11 @@ fn client_getname(call: &mut Call<'_>) -> Flow {
 
 fn client_setname(call: &mut Call<'_>) -> Flow {
     match client_name(call.args.at(2)) {
-        Some(name) => call.session.name = name,
+        Some(name) => {
+            if let Err(full) = say(call.session, |session| &mut session.name, name) {
+                return refuse_full(call, full);
+            }
+        }
         None => return call.error(Code::InvalidArgument, BAD_CLIENT_NAME),
     }
     call.reply.simple("OK");
@@ -271,7 +297,13 @@ fn client_setinfo(call: &mut Call<'_>) -> Flow {
         let text = format!("ERR {option} cannot contain spaces, newlines or special characters.");
         return call.error(Code::InvalidArgument, &text);
     };
-    call.session.library[slot] = text;
+    let said = match slot {
+        0 => say(call.session, |session| &mut session.library[0], text),
+        _ => say(call.session, |session| &mut session.library[1], text),
+    };
+    if let Err(full) = said {
+        return refuse_full(call, full);
+    }
     call.reply.simple("OK");
     Flow::Done
 }

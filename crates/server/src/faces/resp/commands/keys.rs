@@ -1,4 +1,4 @@
-//! EXISTS, DEL, TYPE, KEYS, SCAN, DBSIZE: which sequences there are.
+//! EXISTS, DEL, UNLINK, GETDEL, TYPE, KEYS, SCAN, DBSIZE: which sequences there are.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,18 @@ pub(super) fn exists(call: &mut Call<'_>) -> Flow {
     })
 }
 
-/// `DEL key…`: how many were dropped.
+/// `GETDEL key`: what is given out between the reading and the drop would be missing in the answer.
+pub(super) fn getdel(call: &mut Call<'_>) -> Flow {
+    let error = ServiceError::new(
+        Code::UnknownCommand,
+        "a number that is given out meanwhile would be missing in the answer",
+    )
+    .with_hint("use GET, and DEL once nobody takes numbers any more");
+    call.reply.refuse(&error);
+    Flow::Done
+}
+
+/// `DEL key…`, `UNLINK key…`: how many were dropped.
 pub(super) fn del(call: &mut Call<'_>) -> Flow {
     let names: Vec<Vec<u8>> = call.args.from(1).map(<[u8]>::to_vec).collect();
     call.later(move |thread, mut reply| async move {
@@ -70,25 +81,32 @@ pub(super) fn type_of(call: &mut Call<'_>) -> Flow {
 /// `KEYS pattern`.
 pub(super) fn keys(call: &mut Call<'_>) -> Flow {
     let (pattern, who) = (call.owned(1), call.session.identity.clone());
-    call.later(move |thread, mut reply| async move {
-        let max = thread.config().resp_max_keys;
-        let list = |service: Arc<Service>| async move {
-            let matches = |name: &Name| glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name);
-            service.names_matching(max, matches).await
-        };
-        match thread.service().aside(list).await {
-            Ok(names) => {
-                reply.array(names.len());
-                names.iter().for_each(|name| reply.bulk(name.as_str().as_bytes()));
+    let max = call.thread.config().resp_max_keys;
+    call.later_with_room(
+        max.saturating_mul(NAME_BYTES),
+        move |thread, mut reply| async move {
+            let list = |service: Arc<Service>| async move {
+                let matches =
+                    |name: &Name| glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name);
+                service.names_matching(max, "", matches).await
+            };
+            match thread.service().aside(list).await {
+                Ok(names) => {
+                    reply.array(names.len());
+                    names.iter().for_each(|name| reply.bulk(name.as_str().as_bytes()));
+                }
+                Err(error) if error.code == Code::TooMany => {
+                    reply.refuse(&error.with_hint("read them page by page (SCAN)"))
+                }
+                Err(error) => reply.refuse(&error),
             }
-            Err(error) if error.code == Code::TooMany => {
-                reply.refuse(&error.with_hint("read them page by page (SCAN)"))
-            }
-            Err(error) => reply.refuse(&error),
-        }
-        reply
-    })
+            reply
+        },
+    )
 }
+
+/// About what a name takes until it has left.
+const NAME_BYTES: u64 = 64;
 
 /// `SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]`.
 pub(super) fn scan(call: &mut Call<'_>) -> Flow {
@@ -120,31 +138,34 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
         i += 2;
     }
     let who = call.session.identity.clone();
-    call.later(move |thread, mut reply| async move {
-        let cursors = thread.shared().of_face::<Mutex<Cursors>>();
-        let list = |service: Arc<Service>| async move {
-            let mut page = page(&service, &cursors, cursor, count).await?;
-            page.names.retain(|name| {
-                wanted_type && glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name)
-            });
-            Ok(page)
-        };
-        match thread.service().aside(list).await {
-            Ok(page) => {
-                reply.array(2);
-                reply.bulk_number(page.cursor);
-                reply.array(page.names.len());
-                page.names
-                    .iter()
-                    .for_each(|name| reply.bulk(name.as_str().as_bytes()));
+    call.later_with_room(
+        u64::from(count) * NAME_BYTES,
+        move |thread, mut reply| async move {
+            let cursors = thread.shared().of_face::<Mutex<Cursors>>();
+            let list = |service: Arc<Service>| async move {
+                let mut page = page(&service, &cursors, cursor, count).await?;
+                page.names.retain(|name| {
+                    wanted_type && glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name)
+                });
+                Ok(page)
+            };
+            match thread.service().aside(list).await {
+                Ok(page) => {
+                    reply.array(2);
+                    reply.bulk_number(page.cursor);
+                    reply.array(page.names.len());
+                    page.names
+                        .iter()
+                        .for_each(|name| reply.bulk(name.as_str().as_bytes()));
+                }
+                Err(error) if error.code == Code::InvalidArgument => {
+                    reply.error(error.code, "ERR invalid cursor")
+                }
+                Err(error) => reply.refuse(&error),
             }
-            Err(error) if error.code == Code::InvalidArgument => {
-                reply.error(error.code, "ERR invalid cursor")
-            }
-            Err(error) => reply.refuse(&error),
-        }
-        reply
-    })
+            reply
+        },
+    )
 }
 
 /// Whether a name is one that it may see: whose rights are limited to some sees no others.

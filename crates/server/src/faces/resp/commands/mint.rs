@@ -10,7 +10,7 @@ use crate::faces::resp::reply::Reply;
 use crate::formats::{FormatRow, Make, format};
 use crate::render;
 use crate::service::Door;
-use crate::turn::{SLICE, Turn, make_in_turns, take_in_turns};
+use crate::turn::{SLICE, Turn, bytes_of_ids, make_in_turns, take_in_turns};
 use mintage_wire::Inspected;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
@@ -24,7 +24,7 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
     call.spends(count);
     let (name, by) = (call.owned(1), call.asker());
     let took = call.remembers(&name);
-    call.later(move |thread, mut reply| async move {
+    call.later_with_room(bytes_of_ids(count, 0), move |thread, mut reply| async move {
         let mut numbers = reply.detached();
         numbers.array(count as usize);
         let mut last = None;
@@ -102,7 +102,7 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
         }
         return Flow::Done;
     };
-    call.later(move |thread, mut reply| async move {
+    call.later_with_room(bytes_of_ids(count, 0), move |thread, mut reply| async move {
         reply.array(count as usize);
         let (mut turn, mut left) = (Turn::begin(&thread), count as usize);
         while left > 0 {
@@ -162,19 +162,18 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
         }
         return Flow::Done;
     };
-    call.later(move |thread, mut reply| async move {
-        match make_in_turns(&thread, &row, &options, count as usize).await {
-            Ok(ids) => {
-                reply.array(ids.len());
-                let mut turn = Turn::begin(&thread);
-                for ids in ids.chunks(SLICE) {
-                    turn.give_way_if_over().await;
-                    write_ids(&mut reply, &row, ids);
-                }
+    let bytes = bytes_of_ids(count, options.length.unwrap_or(0));
+    call.later_with_room(bytes, move |thread, mut reply| async move {
+        let mut list = reply.detached();
+        list.array(count as usize);
+        let write = |ids: &[Id]| write_ids(&mut list, &row, ids);
+        match make_in_turns(&thread, &row, &options, count as usize, write).await {
+            Ok(()) => list,
+            Err(error) => {
+                reply.refuse(&error);
+                reply
             }
-            Err(error) => reply.refuse(&error),
         }
-        reply
     })
 }
 
@@ -193,7 +192,8 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
         return Flow::Done;
     };
     call.spends(count.unwrap_or(1));
-    call.later(move |thread, mut reply| async move {
+    let bytes = bytes_of_ids(count.unwrap_or(1), 0);
+    call.later_with_room(bytes, move |thread, mut reply| async move {
         let mut ids = vec![Uuid::nil(); count.unwrap_or(1) as usize];
         match thread.mint_timed(make, UUID1_POOL.as_bytes(), &mut ids).await {
             Ok(()) => {
@@ -224,7 +224,7 @@ fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
         return mint_run(call, pool);
     };
     let pool = pool.to_vec();
-    call.later(move |thread, mut reply| async move {
+    call.later_with_room(bytes_of_ids(count, 0), move |thread, mut reply| async move {
         let mut ids = vec![0; count as usize];
         match thread.mint(&pool, &mut ids).await {
             Ok(()) => {

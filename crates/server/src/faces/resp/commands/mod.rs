@@ -29,10 +29,13 @@ use crate::error::{Code, ServiceError};
 use crate::faces;
 use crate::faces::resp::frame::{Args, strict_integer};
 use crate::faces::resp::reply::Reply;
+use crate::kept::{Keeping, KeptBytes};
 use crate::metrics::FaceId;
 use crate::noise::Asker;
 use crate::thread::ServingThread;
 use crate::transport::{Endpoint, Peer};
+use crate::turn::SMALL_BYTES;
+use crate::watch::Watch;
 pub(crate) use dialect::Dialect;
 pub(super) use queue::Queue;
 pub(super) use taken::Taken;
@@ -44,6 +47,8 @@ pub(crate) struct Session {
     pub id: u64,
     /// Who it is, once known.
     pub identity: Option<Identity>,
+    /// Who it was until its token was gone, which may come back.
+    pub lapsed: Option<Identity>,
     /// What its connection shows by itself.
     pub presented: Rc<Presented>,
     /// What `CLIENT SETNAME` said.
@@ -62,10 +67,16 @@ pub(crate) struct Session {
     pub since_boottime: Duration,
     /// How many wrong tokens it has shown.
     pub wrong_tokens: u64,
+    /// The deadlines of its connection.
+    pub watch: Rc<Watch>,
     /// What was said since `MULTI`.
     pub queue: Option<Queue>,
     /// The numbers it took last; shared with answers that are still to come.
     pub taken: Rc<RefCell<Taken>>,
+    /// What it keeps.
+    pub keeping: Keeping,
+    /// Of that, what it has said of itself.
+    pub said: KeptBytes,
 }
 
 /// A request on its way to its answer.
@@ -111,6 +122,35 @@ impl Call<'_> {
         F: Future<Output = Reply> + 'static,
     {
         Flow::Wait(Box::pin(work(self.thread.clone(), self.reply.detached())))
+    }
+
+    /// The same for an answer that takes so much memory: there must be room for it first.
+    fn later_with_room<F>(
+        &self,
+        bytes: u64,
+        work: impl FnOnce(Rc<ServingThread>, Reply) -> F + 'static,
+    ) -> Flow
+    where
+        F: Future<Output = Reply> + 'static,
+    {
+        if bytes <= SMALL_BYTES {
+            return self.later(work);
+        }
+        let watch = Rc::clone(&self.session.watch);
+        self.later(move |thread, mut reply| async move {
+            match thread.room_of_all(bytes, &watch).await {
+                Err(error) => {
+                    reply.refuse(&error);
+                    reply
+                }
+                Ok(mut room) => {
+                    let mut reply = work(thread, reply).await;
+                    room.set(reply.bytes().len());
+                    reply.keep(room);
+                    reply
+                }
+            }
+        })
     }
 
     /// Remembers for this connection what it took of a sequence.
@@ -283,6 +323,8 @@ commands! {
     "pexpiretime" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
     "exists" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "generic", keys::exists, "How many of the names exist";
     "del" -2 ["write"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
+    "unlink" -2 ["write" "fast"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
+    "getdel" 2 ["write" "fast"] ONE_KEY, Access::Known, false, "string", keys::getdel, "Refused: says what to use instead";
     "type" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", keys::type_of, "string for a sequence, none for nothing";
     "keys" 2 ["readonly"] NO_KEYS, READ, false, "generic", keys::keys, "The names that match a pattern";
     "scan" -2 ["readonly"] NO_KEYS, READ, false, "generic", keys::scan, "The names, page by page";
@@ -371,7 +413,18 @@ fn permitted(
         .as_ref()
         .is_none_or(|identity| !tokens.holds(identity))
     {
-        call.session.identity = call.before_a_word();
+        let shown = call
+            .session
+            .identity
+            .take()
+            .or_else(|| call.session.lapsed.take());
+        call.session.identity = match shown {
+            Some(identity) if tokens.holds(&identity) => Some(identity),
+            lapsed => {
+                call.session.lapsed = lapsed;
+                call.before_a_word()
+            }
+        };
     }
     let allowed = match (row.access, &call.session.identity) {
         (Access::Open, _) | (Access::Known, Some(_)) => true,

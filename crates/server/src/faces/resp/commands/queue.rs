@@ -3,11 +3,10 @@
 //! Source: Redis 7.0 `multi.c` and `server.c` (`processCommand`).
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::CommandRow;
 use crate::faces::resp::frame::Args;
-use crate::held::{HeldBytes, TotalBytes};
+use crate::kept::{Full, Keeping, KeptBytes};
 
 /// The requests of a transaction, one behind the other in one buffer.
 #[derive(Debug)]
@@ -19,23 +18,18 @@ pub(crate) struct Queue {
     /// Each request's command, and which of `arguments` are its own.
     requests: Vec<(&'static CommandRow, Range<usize>)>,
     spoiled: bool,
-    /// Counted among what all connections hold.
-    held: HeldBytes,
+    kept: KeptBytes,
 }
-
-/// What the queues of all connections hold.
-#[derive(Debug, Default)]
-pub(crate) struct Queued(Arc<TotalBytes>);
 
 impl Queue {
     /// An empty one.
-    pub(crate) fn new(queued: &Queued) -> Queue {
+    pub(crate) fn new(keeping: &Keeping) -> Queue {
         Queue {
             bytes: Vec::new(),
             arguments: Vec::new(),
             requests: Vec::new(),
             spoiled: false,
-            held: queued.0.hold(0),
+            kept: keeping.nothing(),
         }
     }
 
@@ -49,16 +43,16 @@ impl Queue {
         self.bytes.len()
     }
 
-    /// Counts the memory that a request takes among that of all connections, which is then so much.
-    pub(crate) fn hold(&mut self, args: Args<'_>) -> u64 {
+    /// Keeps a request. Who calls this has made sure that all of them have less than 4 GiB.
+    ///
+    /// # Errors
+    /// It is more than is kept for a connection, or for all of them.
+    pub(crate) fn keep(&mut self, row: &'static CommandRow, args: Args<'_>) -> Result<(), Full> {
         let argument = |argument: &[u8]| argument.len() + size_of::<Range<u32>>();
         let bytes: usize = args.from(0).map(argument).sum();
-        self.held.add(bytes + size_of::<(&CommandRow, Range<usize>)>());
-        self.held.of_all()
-    }
-
-    /// Keeps a request. Who calls this has made sure that all of them have less than 4 GiB.
-    pub(crate) fn keep(&mut self, row: &'static CommandRow, args: Args<'_>) {
+        // Lists grow by doubling.
+        self.kept
+            .grow(2 * (bytes + size_of::<(&CommandRow, Range<usize>)>()))?;
         let first = self.arguments.len();
         for argument in args.from(0) {
             let start = self.bytes.len() as u32;
@@ -66,6 +60,7 @@ impl Queue {
             self.arguments.push(start..self.bytes.len() as u32);
         }
         self.requests.push((row, first..self.arguments.len()));
+        Ok(())
     }
 
     /// Notes that a request was refused: nothing of all this will be run.
@@ -73,7 +68,7 @@ impl Queue {
     pub(crate) fn spoil(&mut self) {
         // Its memory is free at once, and what it held of the shared bound.
         (self.bytes, self.arguments, self.requests) = Default::default();
-        self.held.let_go();
+        self.kept.shrink(usize::MAX);
         self.spoiled = true;
     }
 
@@ -97,18 +92,16 @@ mod tests {
 
     /// Whoever sends MULTI, a large request and a wrong one could otherwise keep everybody else from theirs.
     #[test]
-    fn a_refused_transaction_holds_nothing_of_the_shared_bound() {
-        let queued = Queued::default();
-        let mut queue = Queue::new(&queued);
+    fn a_refused_transaction_keeps_nothing_of_the_shared_bound() {
+        let keeping = Keeping::default();
+        let mut queue = Queue::new(&keeping);
         let ends = [0..3, 3..7];
-        let args = Args::new(b"getname", &ends);
-        assert!(queue.hold(args) > 7);
-        queue.keep(OURS.find(b"get").unwrap(), args);
-        assert!(queued.0.bytes() > 7 && queue.len() == 1);
+        queue
+            .keep(OURS.find(b"get").unwrap(), Args::new(b"getname", &ends))
+            .unwrap();
+        assert!(keeping.bytes() > 7 && queue.len() == 1);
         queue.spoil();
-        assert_eq!((queued.0.bytes(), queue.len(), queue.bytes()), (0, 0, 0));
+        assert_eq!((keeping.bytes(), queue.len(), queue.bytes()), (0, 0, 0));
         assert!(queue.is_spoiled());
-        drop(queue);
-        assert_eq!(queued.0.bytes(), 0);
     }
 }

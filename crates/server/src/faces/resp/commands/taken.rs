@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::kept::{Keeping, KeptBytes, allocated};
+
 /// What a connection took, sequence by sequence.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
@@ -17,6 +19,8 @@ pub(crate) struct Taken {
     oldest: u32,
     /// Whether there were more sequences than may be remembered.
     forgot: bool,
+    /// What all this takes; `None`: nobody counts it.
+    kept: Option<KeptBytes>,
 }
 
 #[derive(Debug)]
@@ -30,6 +34,31 @@ struct Place {
 }
 
 impl Taken {
+    /// Of a connection that has taken none. What it remembers counts among what it keeps.
+    pub(crate) fn new(keeping: &Keeping) -> Taken {
+        Taken {
+            kept: Some(keeping.nothing()),
+            ..Taken::default()
+        }
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        let mut kept = self.kept.take();
+        if let Some(kept) = &mut kept {
+            kept.shrink(usize::MAX);
+        }
+        *self = Taken {
+            kept,
+            ..Taken::default()
+        };
+    }
+
+    /// Whether there is room for so many bytes more.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.kept.as_mut().is_none_or(|kept| kept.grow(bytes).is_ok())
+    }
+
     /// Notes the last number taken of a sequence; of at most `max()` of them.
     #[inline]
     pub(super) fn note(&mut self, name: &[u8], number: i64, max: impl FnOnce() -> u64) {
@@ -42,19 +71,26 @@ impl Taken {
     fn note_another(&mut self, name: &[u8], number: i64, max: u64) {
         if self.places.len() as u64 > max || max == 0 {
             // Fewer may be remembered than before.
-            *self = Taken {
-                forgot: true,
-                ..Taken::default()
-            };
+            self.clear();
+            self.forgot = true;
         }
         let hash = hash_of(name);
         let known = self.by_hash.get(&hash).copied();
         let at = match known {
             Some(at) => at,
-            None if (self.places.len() as u64) < max => return self.add(name, number, hash),
-            None if max == 0 => return,
+            None if (self.places.len() as u64) < max && self.has_room(bytes_of(name)) => {
+                return self.add(name, number, hash);
+            }
+            None if self.places.is_empty() => return self.forgot = true,
             None => self.oldest,
         };
+        let more = name
+            .len()
+            .saturating_sub(self.places[at as usize].name.capacity());
+        if !self.has_room(more) {
+            self.clear();
+            return self.forgot = true;
+        }
         let place = &mut self.places[at as usize];
         if *place.name != *name {
             self.forgot = true;
@@ -121,6 +157,11 @@ impl Taken {
     pub(super) fn forgot(&self) -> bool {
         self.forgot
     }
+}
+
+/// What one place takes: in lists that may be half empty.
+fn bytes_of(name: &[u8]) -> usize {
+    allocated(name.len()) + 2 * size_of::<(Place, u64, u32)>()
 }
 
 /// Tells names apart, fast. Of two names of one hash the later is remembered, so that who makes such names has only their

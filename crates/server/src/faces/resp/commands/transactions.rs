@@ -3,17 +3,18 @@
 //! They run in their order, each as if it stood alone, and one that fails changes nothing for the others, as in Redis.
 //! Unlike in Redis, requests of other connections may come between: every number is still given out once.
 
-use super::queue::{Queue, Queued};
+use super::queue::Queue;
 use super::{Call, CommandRow, Flow, is_known_subcommand};
 use crate::error::{Code, ServiceError};
+use crate::kept::Full;
 
 /// `MULTI`.
 pub(super) fn multi(call: &mut Call<'_>) -> Flow {
     if call.session.queue.is_some() {
         return call.error(Code::InvalidArgument, "ERR MULTI calls can not be nested");
     }
-    let queued = call.thread.shared().of_face::<Queued>();
-    call.session.queue = Some(Queue::new(&queued));
+    call.session.keeping.follow(&call.thread.config());
+    call.session.queue = Some(Queue::new(&call.session.keeping));
     call.reply.simple("OK");
     Flow::Done
 }
@@ -103,13 +104,11 @@ pub(super) fn keep(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
         return Flow::Done;
     }
     // After a refusal Redis goes on to say so, and runs nothing.
-    if !queue.is_spoiled() {
-        let most_of_all = config.resp_max_queued_of_all.0;
-        if queue.hold(call.args) > most_of_all as u64 {
-            queue.spoil();
-            return refuse_room_of_all(call, most_of_all);
-        }
-        queue.keep(row, call.args);
+    if !queue.is_spoiled()
+        && let Err(full) = queue.keep(row, call.args)
+    {
+        queue.spoil();
+        return refuse_full(call, full);
     }
     call.reply.simple("QUEUED");
     Flow::Done
@@ -127,12 +126,9 @@ fn refuse_room(call: &mut Call<'_>, most: &str, setting: &str) -> Flow {
 }
 
 #[cold]
-fn refuse_room_of_all(call: &mut Call<'_>, most: usize) -> Flow {
-    let error = ServiceError::new(
-        Code::Unavailable,
-        format!("all connections together queue at most {most} bytes after MULTI: nothing of this transaction is run"),
-    )
-    .with_hint("try again when others have sent their EXEC, or raise server.resp.max_queued_of_all");
+fn refuse_full(call: &mut Call<'_>, full: Full) -> Flow {
+    let message = format!("{}: nothing of this transaction is run", full.message());
+    let error = ServiceError::new(full.code(), message).with_hint(full.hint());
     call.reply.refuse(&error);
     Flow::Done
 }
