@@ -198,10 +198,7 @@ impl<E: Engine> Cluster<E> {
     #[track_caller]
     pub fn mint(&mut self, args: &[&str]) -> String {
         let mut command = run::command(args);
-        command
-            .current_dir(self.folder.path())
-            .env("HOME", self.folder.path());
-        command.env_remove("XDG_STATE_HOME");
+        run::at_home(&mut command, self.folder.path());
         command.envs(self.options.iter().filter_map(|word| word.split_once('=')));
         let said: run::Said = command.output().expect("mint can be started").into();
         said.ok()

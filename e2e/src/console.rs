@@ -2,7 +2,7 @@
 //! it must give.
 //!
 //! What differs from run to run is compared by kind: UUIDs, times and numbers of 15 digits or more match any
-//! other of their kind, and `…` matches anything. The default ports stand for those of a private server, which a
+//! other of their kind, `…` matches anything, and `/home/ada` is the home. The default ports stand for those of a private server, which a
 //! `serve` line starts and the end of the page ends.
 
 use std::fs;
@@ -94,8 +94,10 @@ pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
                 .unwrap_or(&options);
             let started = Serving::start(folder.path(), options);
             let ports = started.ports.beside(around);
-            let banner = started.banner.iter().map(|line| to_page(line, &ports));
-            let banner = banner.collect();
+            let banner = started.banner.iter();
+            let banner = banner
+                .map(|line| to_page(&in_home(line, folder.path()), &ports))
+                .collect();
             server = Some(started);
             banner
         } else {
@@ -109,7 +111,7 @@ pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
             let all = ports.beside(around);
             let command = to_machine(&step.command, &all);
             let said = shell(folder.path(), &bin, &command, ports, around);
-            let said = format!("{}{}", said.out, said.err);
+            let said = in_home(&format!("{}{}", said.out, said.err), folder.path());
             said.lines().map(|line| to_page(line, &all)).collect()
         };
         if !same(&step.output, &given) {
@@ -130,6 +132,19 @@ pub fn corrected(page: &str, differences: &[Difference]) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The home of whoever types what a page shows.
+const HOME: &str = "/home/ada";
+
+/// As for any other test, with the data where it is in a home.
+fn at_home<'c>(command: &'c mut Command, folder: &Path) -> &'c mut Command {
+    run::at_home(command, folder).env("XDG_DATA_HOME", folder.join(".local/share"))
+}
+
+/// An output with the home that the page names.
+fn in_home(output: &str, folder: &Path) -> String {
+    output.replace(&*folder.to_string_lossy(), HOME)
+}
+
 fn is_serve(command: &str) -> bool {
     let is_ours = command == "mint serve" || command.starts_with("mint serve --face ");
     is_ours || command == "cargo run --release -- serve"
@@ -139,12 +154,9 @@ fn shell(folder: &Path, bin: &Path, script: &str, ports: Ports, around: &Around)
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("bash");
     run::isolate(&mut command);
-    command
+    at_home(&mut command, folder)
         .args(["-c", script])
-        .current_dir(folder)
         .env("PATH", format!("{}:{path}", bin.display()))
-        .env("HOME", folder)
-        .env_remove("XDG_STATE_HOME")
         .env("MINT_SERVER", format!("http://127.0.0.1:{}", ports.http))
         .envs(around.variables.iter().cloned())
         .stdin(Stdio::null());
@@ -285,9 +297,8 @@ impl Serving {
         let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
         let log = NamedTempFile::new().expect("a temporary file can be made");
         let no_panic = NoPanic::after_now_in(log.path());
-        let mut child = command
+        let mut child = at_home(&mut command, folder)
             .args(options.split_whitespace())
-            .current_dir(folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::from(log.reopen().expect("a file can be opened twice")))
             .spawn()

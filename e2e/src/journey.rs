@@ -2,7 +2,7 @@
 //!
 //! A machine is a folder with a home of its own, named in a step; commands are run there by a shell, with `mint`,
 //! `$HTTP`, `$RESP` (a port) and `$MINT_SERVER` of the machine's server at hand. The store is what `mint.toml` of every
-//! machine says, or each machine's own `./mint-data`.
+//! machine says, or each machine's own `./mint`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -443,13 +443,9 @@ impl Walk<'_> {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
         run::isolate(&mut command);
-        command
+        run::at_home(&mut command, &machine.folder)
             .args(["-c", line])
-            .current_dir(&machine.folder)
-            .env("HOME", &machine.folder)
-            .env("PATH", format!("{mint}:{path}"))
-            .env_remove("XDG_STATE_HOME")
-            .env_remove("STATE_DIRECTORY");
+            .env("PATH", format!("{mint}:{path}"));
         if let Some(server) = &machine.server {
             command
                 .env("MINT_SERVER", server.url())

@@ -88,15 +88,30 @@ pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     command
 }
 
-/// Removes every variable that `mint` reads from what a command will see; but a planted bug stays planted.
+/// Removes every variable that `mint` reads from what a command will see; but a planted bug stays planted. Nor does
+/// it reach a store that somebody has: what opens the default one needs [`at_home`], and fails without.
 pub fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MINT_") && name != "MINT_PLANTED" {
             command.env_remove(name);
         }
     }
-    command.env("NO_COLOR", "1");
+    command.env("NO_COLOR", "1").env("XDG_DATA_HOME", "/dev/null");
 }
+
+/// Lets a command live in a folder of the test's: what it remembers is below it, and the default store is
+/// [`STORE`] there, whoever runs the tests.
+pub fn at_home<'c>(command: &'c mut Command, folder: &Path) -> &'c mut Command {
+    command
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env("XDG_DATA_HOME", folder)
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("STATE_DIRECTORY")
+}
+
+/// The folder of the default store, in that of a command that is [`at_home`].
+pub const STORE: &str = "mint";
 
 /// Runs `mint` with these arguments in a folder.
 ///
@@ -124,10 +139,7 @@ pub const PATIENCE: (&str, &str) = ("MINT_STORE__REQUEST_TIMEOUT", "20s");
 
 fn in_folder<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = command(args);
-    command
-        .current_dir(folder)
-        .env("HOME", folder)
-        .env_remove("XDG_STATE_HOME");
+    at_home(&mut command, folder);
     command
 }
 

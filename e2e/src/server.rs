@@ -45,7 +45,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// A server whose working folder is `folder`, so that its store is `folder/mint-data`.
+    /// A server whose working folder is `folder`, so that its store is `folder/mint`.
     pub fn in_folder(folder: &Path) -> Start {
         Start {
             folder: folder.to_path_buf(),
@@ -161,16 +161,11 @@ impl Start {
         words.push(crate::binary::mint().into());
         let mut command = Command::new(&words[0]);
         run::isolate(&mut command);
-        command
+        run::at_home(&mut command, &self.folder)
             .args(&words[1..])
             .args(["--json", "serve"])
             .args(self.addresses())
             .args(&self.args)
-            .current_dir(&self.folder)
-            // What it remembers of shared stores ends with the test.
-            .env("HOME", &self.folder)
-            .env_remove("XDG_STATE_HOME")
-            .env_remove("STATE_DIRECTORY")
             .stdin(Stdio::null());
         command
     }
@@ -223,6 +218,14 @@ impl Starting {
             ready,
             ready_after,
         })
+    }
+
+    /// Asks it to stop with SIGTERM.
+    ///
+    /// # Panics
+    /// When the signal cannot be sent.
+    pub fn terminate(&self) {
+        crate::signal::signal(self.child.as_ref().expect("it was started").id(), "TERM");
     }
 
     /// Kills it where it stands.

@@ -350,6 +350,7 @@ impl Mint {
         }
         command
             .current_dir(folder)
+            .env("XDG_DATA_HOME", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit());

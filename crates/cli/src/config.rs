@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         ConfigCommand::Check(file) => {
             let loaded = load(file.config.as_deref(), Vec::new())?;
             let warnings = validated(&loaded)?;
-            check_stores(&loaded.config)?;
+            check_stores(&loaded)?;
             if out.json {
                 return out.json_line(&json!({"valid": true, "warnings": warnings}));
             }
@@ -124,11 +124,20 @@ pub(crate) fn store_given(text: &str) -> Vec<Override> {
 
 /// Checks settings against each other; gives what the operator should be warned of.
 pub(crate) fn validated(loaded: &Loaded) -> Result<Vec<String>, Failure> {
+    loaded.check_files().map_err(refused)?;
     loaded.config.validate().map_err(refused)
 }
 
+/// The configuration of a command that opens the store it names.
+pub(crate) fn opening(loaded: Loaded) -> Result<Config, Failure> {
+    loaded.check_default_folder(Path::new(".")).map_err(refused)?;
+    Ok(loaded.config)
+}
+
 /// Reads the URLs of the configured stores as opening them would, and connects to nothing.
-pub(crate) fn check_stores(config: &Config) -> Result<(), Failure> {
+pub(crate) fn check_stores(loaded: &Loaded) -> Result<(), Failure> {
+    loaded.check_default_folder(Path::new(".")).map_err(refused)?;
+    let config = &loaded.config;
     let settings = store_settings(config);
     block_on(async {
         let runtime = SystemRuntime::new(tokio::runtime::Handle::current());

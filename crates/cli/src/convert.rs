@@ -72,6 +72,16 @@ struct Target {
     fields: Option<FieldsText>,
 }
 
+impl Target {
+    /// Whether only ids of 128 bits have this form.
+    fn is_long_alone(&self) -> bool {
+        let of_128 = |format: &&Format| format.bits == 128;
+        (self.long.is_some() || self.order.is_some() || self.format.as_ref().is_some_and(of_128))
+            && self.short.is_none()
+            && self.fields.is_none()
+    }
+}
+
 /// Reads a name.
 fn target(text: &str) -> Result<Target, String> {
     let named = |name: &'static str| Target {
@@ -116,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let mut changed = false;
     args.column.for_each(&args.ids, out, |id, place, out| {
         let (id, done) = match id {
-            Ok(id) => (id, read(id, args.from, &options)),
+            Ok(id) => (id, read(id, args.from, args.to, &options)),
             Err(why) => ("", Err(Why::new(why))),
         };
         let done = done.and_then(|source| {
@@ -174,9 +184,9 @@ impl Why {
     }
 }
 
-fn read(text: &str, from: Option<Target>, options: &GenOptions) -> Result<Source, Why> {
+fn read(text: &str, from: Option<Target>, to: Target, options: &GenOptions) -> Result<Source, Why> {
     match from {
-        Some(from) => read_as(text.trim(), from, options),
+        Some(from) => read_as(text.trim(), from, to, options),
         None if options.layout.as_ref().is_some_and(|layout| layout.is_wide()) => {
             of_wide_layout(text, options)
         }
@@ -184,7 +194,7 @@ fn read(text: &str, from: Option<Target>, options: &GenOptions) -> Result<Source
     }
 }
 
-fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why> {
+fn read_as(text: &str, from: Target, to: Target, options: &GenOptions) -> Result<Source, Why> {
     let bytes = text.as_bytes();
     let told = |error: mintage::TextError| Why::new(format!("as {}: {error}", from.name));
     if let Some(order) = from.order {
@@ -221,11 +231,16 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
     if from.fields.is_some() {
         return Err(needs_layout(from));
     }
-    // A name of two forms: the longer one, if the text is long enough.
-    let long = from.long.map(|form| form.read_lenient(bytes));
+    // A name of two forms: the longer one, if the text is long enough or what it is to be has as many bits.
+    let is_number = from.short.is_some() && to.is_long_alone();
+    let long = from.long.map(|form| match form.read_lenient(bytes) {
+        Err(error) if is_number => of_fewer_digits(text, form).unwrap_or(Err(error)),
+        read => read,
+    });
     let short = from.short.map(|form| form.read_lenient(bytes));
+    let is_long = text.len() > 13 || to.is_long_alone();
     match (long, short) {
-        (Some(Ok(id)), short) if !matches!(short, Some(Ok(_))) || text.len() > 13 => Ok(Source {
+        (Some(Ok(id)), short) if !matches!(short, Some(Ok(_))) || is_long => Ok(Source {
             format: "uuid",
             id: id.into(),
         }),
@@ -240,6 +255,17 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
         (Some(Err(error)), _) | (None, Some(Err(error))) => Err(told(error)),
         (None, None) => Err(Why::new(format!("{} can only be written", from.name))),
     }
+}
+
+/// The number that so many digits are, with the zeros in front that the form has and the text lacks.
+fn of_fewer_digits(text: &str, form: UuidText) -> Option<Result<Uuid, mintage::TextError>> {
+    use UuidText::{Base2, Base32, Base36, Base58, Base62};
+    let mut all = Vec::new();
+    form.write(&Uuid::nil(), &mut all);
+    let zeros = all.len().checked_sub(text.len())?;
+    let is_of_digits = matches!(form, Base2 | Base32 | Base36 | Base58 | Base62);
+    let padded = [all.get(..zeros)?, text.as_bytes()].concat();
+    (is_of_digits && !text.is_empty()).then(|| form.read_lenient(&padded))
 }
 
 /// The number that a form of numbers or of fields holds of an id of the layout in the options: of any layout where it
@@ -452,4 +478,47 @@ fn with_prefix(id: &Id, format: &'static Format, options: &GenOptions) -> Result
 fn version(id: &Uuid) -> u8 {
     let octets = id.as_bytes();
     if octets[8] >> 6 == 0b10 { octets[6] >> 4 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(from: &str, to: &str, text: &str) -> Result<String, String> {
+        let [from, to] = [from, to].map(|name| target(name).unwrap());
+        let options = GenOptions::default();
+        let source = read(text, Some(from), to, &options).map_err(|why| why.text)?;
+        write(&source, to, &options).map_err(|why| why.text)
+    }
+
+    /// They were taken for numbers of 64 bits, of which no UUID can be made.
+    #[test]
+    fn digits_are_a_uuid_where_one_is_asked_for() {
+        for (from, text, uuid) in [
+            ("base36", "0", "00000000-0000-0000-0000-000000000000"),
+            ("base36", "000z", "00000000-0000-0000-0000-000000000023"),
+            ("base58", "1", "00000000-0000-0000-0000-000000000000"),
+            ("base62", "10", "00000000-0000-0000-0000-00000000003e"),
+        ] {
+            assert_eq!(
+                converted(from, "uuid", text).as_deref(),
+                Ok(uuid),
+                "{from} {text}"
+            );
+            assert!(converted(from, "hyphenated", text).is_ok() && converted(from, "dec", text).is_ok());
+        }
+        assert_eq!(
+            converted("base36", "hex", "z").as_deref(),
+            Ok("23"),
+            "a number as ever"
+        );
+        // What is aligned to the left has no zeros in front.
+        assert!(converted("base64", "uuid", "AA").is_err());
+        assert!(converted("base36", "uuid", "").is_err());
+        assert!(
+            converted("base58", "uuid", "0")
+                .unwrap_err()
+                .contains("character")
+        );
+    }
 }

@@ -125,16 +125,13 @@ impl From<io::Error> for Failure {
 
 /// A text that came from elsewhere must not break the promise of one line, nor drive the terminal.
 fn one_line(text: &str) -> String {
-    text.trim_end()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    mintage::Plain(&text.trim_end().replace(['\n', '\t', '\r'], " ")).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn a_message_stays_one_line_whatever_it_holds() {
-        assert_eq!(super::one_line("a\nb\x1b[31mc\n"), "a b [31mc");
+        assert_eq!(super::one_line("a\nb\x1b[31mc\n"), "a b\\u{1b}[31mc");
     }
 }

@@ -126,7 +126,7 @@ fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
             // An alphabet of the caller's may hold what JSON escapes.
             let text = format.text(id).map_err(|e| refused(format, &e))?;
             buffer.extend_from_slice(b"{\"id\":");
-            serde_json::to_writer(&mut *buffer, &text).map_err(std::io::Error::from)?;
+            mintage_wire::json::to_writer(&mut *buffer, &text).map_err(std::io::Error::from)?;
             buffer.extend_from_slice(b"}\n");
             continue;
         }

@@ -8,7 +8,7 @@ use mintage_server::config::Override;
 use mintage_server::store_settings;
 use serde_json::json;
 
-use crate::config::load;
+use crate::config::{load, opening};
 use crate::errors::Failure;
 use crate::local::store_refused;
 use crate::out::Out;
@@ -44,7 +44,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         given("store.url", "--store", &args.store),
         given("store.cluster_id", "--cluster-id", &args.cluster_id),
     ];
-    let config = load(args.config.as_deref(), overrides.into_iter().flatten().collect())?.config;
+    let config = opening(load(
+        args.config.as_deref(),
+        overrides.into_iter().flatten().collect(),
+    )?)?;
     let settings: StoreSettings = store_settings(&config);
     let made = block_on(async {
         let runtime = SystemRuntime::new(tokio::runtime::Handle::current());

@@ -113,14 +113,11 @@ fn read_long(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// What was read, without anything that could drive the terminal.
+/// What was read, with whatever could drive the terminal written out.
 pub(crate) fn shown(id: &str) -> std::borrow::Cow<'_, str> {
-    if id.chars().any(char::is_control) {
-        id.chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .collect()
-    } else {
-        id.into()
+    match id.chars().all(mintage::is_plain) {
+        true => id.into(),
+        false => mintage::Plain(id).to_string().into(),
     }
 }
 

@@ -10,7 +10,7 @@ use mintage_ledger::{
 use mintage_server::config::Config;
 use mintage_server::{advice, open_stores, store_settings};
 
-use crate::config::{load, store_given};
+use crate::config::{load, opening, store_given};
 use crate::errors::Failure;
 use crate::runtime::{block_on, runtime};
 
@@ -26,7 +26,7 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the ledger at a store's URL, with what the configuration says of stores.
     pub(crate) fn open(url: &str, absent: Absent) -> Result<Local, Failure> {
-        let config = load(None, store_given(url))?.config;
+        let config = opening(load(None, store_given(url))?)?;
         let runtime = runtime()?;
         let ledger = runtime.block_on(async {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());

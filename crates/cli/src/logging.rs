@@ -1,6 +1,6 @@
 //! Structured logs on standard error: text for people, JSON for machines.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use mintage_server::config::{LogFormat, LogLevel};
 use tracing::level_filters::LevelFilter;
@@ -25,7 +25,10 @@ impl Level {
 pub(crate) fn start(format: LogFormat, level: LogLevel, color: Color) -> Level {
     let (filter, handle) = reload::Layer::new(filter(level));
     let ansi = color.on(io::stderr().is_terminal());
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(ansi);
+    let is_json = matches!(format, LogFormat::Json);
+    let lines = fmt::layer()
+        .with_writer(move || PlainLines { is_json, ansi })
+        .with_ansi(ansi);
     let registry = tracing_subscriber::registry().with(filter);
     // Only fails when logging was started before, which then goes on.
     let _ = match format {
@@ -33,6 +36,40 @@ pub(crate) fn start(format: LogFormat, level: LogLevel, color: Color) -> Level {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
     };
     Level(handle)
+}
+
+/// Standard error, where what is not plain in a line is written out: names and messages come from elsewhere.
+struct PlainLines {
+    is_json: bool,
+    /// Colours are ours, and what comes from elsewhere has lost its escape characters before.
+    ansi: bool,
+}
+
+impl Write for PlainLines {
+    /// Takes a line at a time, as they are made.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut plain = String::with_capacity(line.len());
+        let text = String::from_utf8_lossy(line);
+        for c in text.strip_suffix('\n').unwrap_or(&text).chars() {
+            match c {
+                '\x1b' if self.ansi => plain.push(c),
+                c if mintage::is_plain(c) => plain.push(c),
+                c if self.is_json => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        plain.push_str(&format!("\\u{unit:04x}"));
+                    }
+                }
+                c => plain.extend(c.escape_default()),
+            }
+        }
+        plain.push('\n');
+        io::stderr().write_all(plain.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn filter(level: LogLevel) -> LevelFilter {

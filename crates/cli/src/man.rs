@@ -140,6 +140,7 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "Settings of mint serve, as mint config init lists them: sections are joined by two underscores.",
             ),
             ("NO_COLOR", "No colour in messages, unless --color always."),
+            ("XDG_DATA_HOME", "Where the default store is kept, in mint there."),
             ("XDG_STATE_HOME", "Where state is kept [default: ~/.local/state]."),
         ],
     ),
@@ -147,8 +148,8 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         "FILES",
         &[
             (
-                "mint-data",
-                "The store of mint serve, in the folder that it was started in, unless store.url says otherwise.",
+                "~/.local/share/mint, /var/lib/mint",
+                "The store of mint serve, of a user and of root, unless store.url says otherwise.",
             ),
             ("mint.toml", "The configuration that mint serve --config names."),
             (

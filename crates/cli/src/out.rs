@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
+use mintage::Plain;
 use serde::Serialize;
 
 use crate::errors::Failure;
@@ -36,16 +37,23 @@ impl Out {
         })
     }
 
-    /// Adds a line of text.
+    /// Adds a line of text, or several. Names and the like come from elsewhere: what is not plain in them is written out.
     pub(crate) fn line(&mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
-        self.buffer.extend_from_slice(text.as_ref());
+        push_plain(&mut self.buffer, text.as_ref());
+        self.buffer.push(b'\n');
+        self.written()
+    }
+
+    /// Adds a line of text with colours, whose parts from elsewhere are plain.
+    pub(crate) fn painted_line(&mut self, text: &str) -> Result<(), Failure> {
+        self.buffer.extend_from_slice(text.as_bytes());
         self.buffer.push(b'\n');
         self.written()
     }
 
     /// Adds a line of JSON.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        serde_json::to_writer(&mut self.buffer, value).map_err(io::Error::from)?;
+        mintage_wire::json::to_writer(&mut self.buffer, value).map_err(io::Error::from)?;
         self.buffer.push(b'\n');
         self.written()
     }
@@ -74,7 +82,10 @@ impl Out {
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             // A note that cannot be shown is no reason to fail.
-            let _ = writeln!(io::stderr(), "{}", text.as_ref());
+            let mut line = Vec::new();
+            push_plain(&mut line, text.as_ref().as_bytes());
+            line.push(b'\n');
+            let _ = io::stderr().write_all(&line);
         }
     }
 
@@ -82,6 +93,25 @@ impl Out {
     pub(crate) fn detail(&self, text: impl FnOnce() -> String) {
         if self.verbose {
             self.note(text());
+        }
+    }
+}
+
+/// Adds a text, whose own line ends and tabs are ours.
+fn push_plain(to: &mut Vec<u8>, text: &[u8]) {
+    if text
+        .iter()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return to.extend_from_slice(text);
+    }
+    for chunk in text.utf8_chunks() {
+        for part in chunk.valid().split_inclusive(['\n', '\t']) {
+            let (part, end) = part.split_at(part.trim_end_matches(['\n', '\t']).len());
+            write!(to, "{}{end}", Plain(part)).expect("memory takes everything");
+        }
+        for byte in chunk.invalid() {
+            write!(to, "\\x{byte:02x}").expect("memory takes everything");
         }
     }
 }
@@ -110,4 +140,21 @@ fn stdout_file() -> io::Result<File> {
 fn stdout_file() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_line_holds_nothing_but_plain_text_and_its_own_ends_are_printed() {
+        let mut printed = Vec::new();
+        push_plain(&mut printed, b"a\tb\n\nc\x1b[2J\xc2\x9b\x9b \xe2\x80\xaed\n");
+        assert_eq!(printed, b"a\tb\n\nc\\u{1b}[2J\\u{9b}\\x9b \\u{202e}d\n");
+        for c in ('\0'..=char::MAX).filter(|c| !matches!(c, '\n' | '\t')) {
+            printed.clear();
+            push_plain(&mut printed, format!("{c}\n{c}").as_bytes());
+            assert_eq!(printed, format!("{0}\n{0}", Plain(&c.to_string())).as_bytes());
+        }
+    }
 }

@@ -11,7 +11,7 @@ use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
 use crate::color::Color;
-use crate::config::{check_stores, load, read, refused, store_given, validated};
+use crate::config::{check_stores, load, opening, read, refused, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;
 use crate::out::Out;
@@ -19,10 +19,11 @@ use crate::passwords::warn_of_passwords;
 
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Every other setting: mint config init. Without any, the store is the folder ./mint-data."
+    after_help = "Every other setting: mint config init. Without any, the store is the folder ~/.local/share/mint, for \
+                        root /var/lib/mint."
 )]
 pub(crate) struct Args {
-    /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:./mint-data]
+    /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:, the default folder]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Address of the HTTP interface, tls:ADDR, unix:PATH, or off [default: 127.0.0.1:7600]
@@ -163,7 +164,7 @@ fn start(
 ) -> Result<(), Failure> {
     let warnings = validated(&loaded)?;
     if args.check {
-        check_stores(&loaded.config)?;
+        check_stores(&loaded)?;
         for warning in &warnings {
             out.note(format!("warning: {warning}"));
         }
@@ -173,7 +174,7 @@ fn start(
             out.line("the server could start with this configuration")
         };
     }
-    let config = loaded.config;
+    let config = opening(loaded)?;
     let level = logging.unwrap_or_else(|| logging::start(config.log_format, config.log_level, color));
     for warning in &warnings {
         tracing::warn!(about = warning, "the configuration");
@@ -229,7 +230,9 @@ impl Host for Running<'_> {
     }
 
     fn reload(&mut self) -> Result<Config, ConfigError> {
-        Ok(read(self.args.config.as_deref(), self.args.overrides()?)?.config)
+        let loaded = read(self.args.config.as_deref(), self.args.overrides()?)?;
+        loaded.check_files()?;
+        Ok(loaded.config)
     }
 
     fn set_log_level(&mut self, level: LogLevel) {

@@ -10,7 +10,7 @@ use mintage_server::advice;
 use mintage_server::config::Config;
 use serde_json::json;
 
-use crate::config::{load, store_given};
+use crate::config::{load, opening, store_given};
 use crate::errors::Failure;
 use crate::local::with_runtime;
 use crate::out::Out;
@@ -22,7 +22,7 @@ use crate::tls::TlsFiles;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: StoreCommand,
-    /// The store [default: that of the configuration, else file:./mint-data]
+    /// The store [default: that of the configuration, else the default folder of mint serve]
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
     /// Configuration file; without it ./mint.toml, if there is one
@@ -68,12 +68,16 @@ enum StoreCommand {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let given = args.store.as_deref().map(store_given).unwrap_or_default();
-    let config = load(args.config.as_deref(), given)?.config;
+    let loaded = load(args.config.as_deref(), given)?;
     // These name their stores, or ask a server for its own.
     let named = matches!(
         args.command,
         StoreCommand::Stripes { .. } | StoreCommand::Backup { server: Some(_), .. }
     );
+    let config = match named {
+        true => loaded.config,
+        false => opening(loaded)?,
+    };
     if !config.store_urls.is_empty() && !named {
         return Err(
             Failure::usage("store.urls is a set, and this works on one store at a time")

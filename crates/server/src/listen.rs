@@ -273,6 +273,7 @@ mod tests {
     }
 
     /// Two servers that are started at once on one port must not both serve: each would count by itself.
+    // claim: P37
     #[test]
     fn of_servers_that_start_at_once_one_has_the_port() {
         // Where no other test takes the port as soon as it is free.

@@ -29,6 +29,8 @@ pub enum Noise {
     Accept,
     /// A sequence that its first use has made.
     FirstUse,
+    /// One of those, whose name is nearly that of another sequence.
+    NearName,
     /// A key of another system's client that cannot be the name of a sequence.
     NoName,
     /// Bytes that are nothing the face speaks.
@@ -45,6 +47,8 @@ enum Cause {
     Peer(Peer),
     /// Who used which name first.
     Use(Name, Asker<'static>),
+    /// The same, and the other name that it nearly is.
+    Near(Name, Name, Asker<'static>),
     /// The system's refusal, by its number.
     System(Option<i32>),
     /// What a client sent, told in words.
@@ -60,14 +64,24 @@ pub struct Asker<'t> {
     pub peer: Peer,
 }
 
+impl Asker<'_> {
+    fn kept(&self) -> Asker<'static> {
+        Asker {
+            token: Cow::Owned(self.token.to_string()),
+            peer: self.peer,
+        }
+    }
+}
+
 impl Noise {
-    const ALL: [Noise; 10] = [
+    const ALL: [Noise; 11] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
         Noise::Unread,
         Noise::Accept,
         Noise::FirstUse,
+        Noise::NearName,
         Noise::NoName,
         Noise::OtherProtocol,
         Noise::NoDigest,
@@ -112,12 +126,14 @@ impl Log {
 
     /// Notes that a sequence was made by its first use.
     pub fn note_first_use(&self, name: &Name, by: &Asker<'_>) {
-        let by = Asker {
-            token: Cow::Owned(by.token.to_string()),
-            peer: by.peer,
-        };
-        let cause = Cause::Use(name.clone(), by);
+        let cause = Cause::Use(name.clone(), by.kept());
         self.note_at(Noise::FirstUse, cause, mintage::boottime());
+    }
+
+    /// Notes that one was made whose name is nearly `other`.
+    pub(crate) fn note_near_name(&self, name: &Name, other: Name, by: &Asker<'_>) {
+        let cause = Cause::Near(name.clone(), other, by.kept());
+        self.note_at(Noise::NearName, cause, mintage::boottime());
     }
 
     /// Notes what `peer` sent, in words.
@@ -190,6 +206,16 @@ fn write(kind: Noise, line: Line) {
         Cause::Use(name, Asker { token, peer }) => {
             return tracing::info!(count, %name, token = &*token, %peer, "made by its first use");
         }
+        Cause::Near(name, near, Asker { token, peer }) => {
+            return tracing::warn!(
+                count,
+                %name,
+                %near,
+                token = &*token,
+                %peer,
+                "made by its first use, under a name that is nearly that of another sequence"
+            );
+        }
         Cause::System(number) => {
             let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);
             return tracing::warn!(count, %error, "connections cannot be accepted");
@@ -232,6 +258,7 @@ fn write(kind: Noise, line: Line) {
         ),
         Noise::Accept
         | Noise::FirstUse
+        | Noise::NearName
         | Noise::NoName
         | Noise::OtherProtocol
         | Noise::NoDigest

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mintage_ledger::{
     Ledger, LedgerSettings, LossyRules, OpenMember, Origins, Outcome, Runtime, Store, StoreError,
-    StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
+    StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned, store_folder,
 };
 use mintage_local::state_file::user_state_folder;
 
@@ -88,12 +88,14 @@ pub async fn open_stores(
     }
 }
 
-/// The URL of the store, or those of its set, without passwords.
+/// The URL of the store, or those of its set, without passwords; folders with their whole paths.
 pub fn stores_shown(config: &Config) -> String {
-    match config.store_urls.as_slice() {
-        [] => config.store_url.redacted(),
-        urls => urls.iter().map(StoreUrl::redacted).collect::<Vec<_>>().join(" "),
-    }
+    let shown = |url: &StoreUrl| match store_folder(&url.0).map(std::path::absolute) {
+        Some(Ok(folder)) => format!("file:{}", folder.display()),
+        _ => url.redacted(),
+    };
+    let stores: Vec<String> = config.stores().iter().map(shown).collect();
+    stores.join(" ")
 }
 
 /// This machine's own record of what it owns in a shared store; without one the outage budget is limited.

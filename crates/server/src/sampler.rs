@@ -59,6 +59,10 @@ async fn follow(service: Arc<Service>, resp: Option<Endpoint>) {
     let mut sampler = Sampler::new(Arc::clone(&service), mintage::boottime());
     sampler.resp = resp.map(|at| at.to_string());
     let mut looks = Looks::default();
+    let learning = Arc::clone(&service);
+    // Beside the seconds: where there are many names, it takes longer than one. A store that does not answer has lines of
+    // its own.
+    tokio::spawn(async move { learning.learn_names().await });
     let mut seconds = tokio::time::interval(SECOND);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {

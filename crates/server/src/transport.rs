@@ -13,9 +13,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio_rustls::server::TlsStream;
 
-use crate::auth::Presented;
+use crate::auth::{self, Presented};
 use crate::tls;
 
 /// Where a server listens, or our end of a connection.
@@ -172,7 +171,7 @@ impl FromStr for Peer {
 pub(crate) enum Stream {
     Tcp(TcpStream),
     // Boxed: what TLS keeps of a connection would make every other one as large.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<tls::TlsSocket>),
     Unix(UnixStream),
 }
 
@@ -192,7 +191,7 @@ impl Stream {
     pub(crate) fn local(&self) -> io::Result<Endpoint> {
         match self {
             Stream::Tcp(socket) => socket.local_addr().map(Endpoint::Tcp),
-            Stream::Tls(socket) => socket.get_ref().0.local_addr().map(Endpoint::Tls),
+            Stream::Tls(socket) => socket.tcp().local_addr().map(Endpoint::Tls),
             Stream::Unix(socket) => {
                 let address = socket.local_addr()?;
                 Ok(Endpoint::Unix(
@@ -206,7 +205,7 @@ impl Stream {
     pub(crate) fn peer(&self) -> io::Result<Peer> {
         match self {
             Stream::Tcp(socket) => socket.peer_addr().map(Peer::Tcp),
-            Stream::Tls(socket) => socket.get_ref().0.peer_addr().map(Peer::Tcp),
+            Stream::Tls(socket) => socket.tcp().peer_addr().map(Peer::Tcp),
             Stream::Unix(_) => Ok(Peer::Unix),
         }
     }
@@ -216,12 +215,16 @@ impl Stream {
         match self {
             Stream::Tcp(_) => Presented::default(),
             Stream::Tls(socket) => Presented {
-                certificate_names: tls::names_of(socket.get_ref().1),
+                certificate_names: tls::names_of(socket.tls()),
                 uid: None,
             },
             Stream::Unix(socket) => Presented {
                 certificate_names: Vec::new(),
-                uid: socket.peer_cred().ok().map(|found| found.uid()),
+                uid: socket
+                    .peer_cred()
+                    .ok()
+                    .map(|found| found.uid())
+                    .filter(|uid| !auth::is_nobody(*uid)),
             },
         }
     }
@@ -230,7 +233,7 @@ impl Stream {
     pub(crate) fn send_at_once(&self) {
         let socket = match self {
             Stream::Tcp(socket) => socket,
-            Stream::Tls(socket) => socket.get_ref().0,
+            Stream::Tls(socket) => socket.tcp(),
             Stream::Unix(_) => return,
         };
         // Without it answers come, if later.

@@ -91,7 +91,7 @@ pub struct SchemeOptions {
     /// The lowest clock sequence used; versions 1 and 6 only.
     pub clock_seq: u16,
     /// How long the times may be made to last, in nanoseconds: rows of one time spread over it. `None` is 1 µs for
-    /// versions 1 and 6, and one tick for Snowflakes.
+    /// versions 1 and 6 without a key, and one tick otherwise. With a key, ids within a span are in no order of time.
     pub spread_ns: Option<u64>,
     /// What tells these ids from those of another file with the same times.
     pub seed: Vec<u8>,
@@ -138,7 +138,8 @@ impl Scheme {
     pub(crate) fn new(options: SchemeOptions) -> Result<Scheme, Error> {
         let unit = options.format.unit_ns();
         let default = match &options.format {
-            format if format.is_gregorian() => 1_000,
+            // With a key, rows of one span are ordered by their hashes: the span is the tick, so that times are in order.
+            format if format.is_gregorian() && !options.keyed => 1_000,
             _ => unit,
         };
         let spread = options.spread_ns.map_or(default, i128::from);
@@ -601,8 +602,10 @@ mod tests {
                     let a_cell = scheme.cell_of(Timestamp::from_unix_nanos(a.0)).unwrap();
                     for (j, b) in rows.iter().enumerate() {
                         let b_cell = scheme.cell_of(Timestamp::from_unix_nanos(b.0)).unwrap();
+                        let tick = |time: i128| (time - scheme.first).div_euclid(scheme.unit);
                         let later = match scheme.options.keyed {
-                            true => a_cell < b_cell,
+                            true if scheme.options.spread_ns.is_some() => a_cell < b_cell,
+                            true => tick(a.0) < tick(b.0),
                             // Exact times, and the order of the file among equal ones.
                             false => a.0 < b.0 || (a.0 == b.0 && i < j),
                         };

@@ -415,7 +415,5 @@ fn counted(number: u64, thing: &str) -> String {
 
 /// What came from the files must not drive the terminal.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    mintage::Plain(text).to_string()
 }

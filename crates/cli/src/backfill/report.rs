@@ -224,7 +224,5 @@ fn offset(seconds: i32) -> String {
 
 /// What came from the file must not drive the terminal.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    mintage::Plain(text).to_string()
 }

@@ -16,6 +16,9 @@ use serde_json::Value;
 
 use crate::errors::Failure;
 
+/// The store's folder, in the demo's own.
+pub(super) const DATA_FOLDER: &str = "mint-data";
+
 /// Where it serves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addresses {
@@ -51,6 +54,7 @@ impl Server {
         command
             .args(["demo", "--server-of", &std::process::id().to_string(), "--"])
             .args(["--json", "serve", "--http", &http, "--resp", &resp])
+            .args(["--store", &format!("file:./{DATA_FOLDER}")])
             .current_dir(folder)
             // Ctrl-C in a terminal is for the demo, which ends the server then.
             .process_group(0)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::clients::{Kind, POOL, Repeats, SEQUENCE};
+use super::server::DATA_FOLDER;
 use crate::errors::Failure;
 use crate::out::Out;
 
@@ -125,7 +126,7 @@ impl Summary {
             lines.push(format!("  repeated: {id} ({of})"));
         }
         if let Some(folder) = &self.folder {
-            lines.push(format!("  the store is {}", folder.join("mint-data").display()));
+            lines.push(format!("  the store is {}", folder.join(DATA_FOLDER).display()));
         }
         lines
     }

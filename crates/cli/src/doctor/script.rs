@@ -55,11 +55,12 @@ fn lines(comment: Option<&str>, name: &str, finding: &Finding, fix: &str) -> Vec
             shown(&finding.text)
         ));
     }
-    // A name with a line's end in it is quoted in the statement, and would end a comment.
-    let is_plain = !fix.chars().any(char::is_control);
+    // A name with a line's end in it is quoted in the statement, and would end a comment; with others, a reader of the script
+    // sees something else than what runs.
+    let is_plain = fix.chars().all(mintage::is_plain);
     match (comment, finding.severity, is_plain) {
         (_, _, false) => lines.extend(comment.map(|comment| {
-            format!("{comment} its name holds control characters: the statement is in mint doctor --json")
+            format!("{comment} its name holds characters that cannot be shown: the statement is in mint doctor --json")
         })),
         (Some(comment), Severity::Info, true) => lines.push(format!("{comment} {}", ended(fix))),
         (None, Severity::Info, true) => {}
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn statements_end_and_names_end_no_comment() {
-        let said = "-- error a\u{fffd}b: cycle: it\u{fffd}begins";
+        let said = "-- error a\\u{1b}b: cycle: it\\nbegins";
         check(Some("--"), Severity::Error, "ALTER x", &[said, "ALTER x;"]);
         check(
             Some("--"),
@@ -104,10 +105,17 @@ mod tests {
             "A; B;  -- slow",
             &[said, "A; B;  -- slow"],
         );
-        let info = "-- info a\u{fffd}b: cycle: it\u{fffd}begins";
+        let info = "-- info a\\u{1b}b: cycle: it\\nbegins";
         check(Some("--"), Severity::Info, "ALTER x", &[info, "-- ALTER x;"]);
-        let not = "-- its name holds control characters: the statement is in mint doctor --json";
-        check(Some("--"), Severity::Error, "ALTER \"a\nb\"", &[said, not]);
+        let not = "-- its name holds characters that cannot be shown: the statement is in mint doctor --json";
+        for hidden in ['\n', '\u{9b}', '\u{202e}', '\u{200b}', '\u{2028}'] {
+            check(
+                Some("--"),
+                Severity::Error,
+                &format!("ALTER \"a{hidden}b\""),
+                &[said, not],
+            );
+        }
         check(
             None,
             Severity::Error,

@@ -117,12 +117,12 @@ fn printed(verbose: bool, print: impl FnOnce(&mut Out)) -> String {
 fn people_see_a_table() {
     let said = printed(false, |out| table::print(&reports(), true, out).unwrap());
     let expected = "\
-counter               column         mark                  max(column)  type  rate/s  ends               verdict
-public.orders_id_seq  orders.id      2146972447            2146972446   int4  14.2    2026-11-23 (int4)  ERROR ends in 10 h
-public.invoice_seq    (default) i.n  5017                  5101         int8  0       -                  ERROR behind: 5017 is below 5101
-public.free_s         none           31                    -            int8  0       -                  ok
-public.gone           none           78                    -            int8  0       -                  ok, moved to mint
-public.a\u{fffd}[2J\u{fffd}b<i>     none           55340232221128654845  -            int8  0       -                  ok
+counter                  column         mark                  max(column)  type  rate/s  ends               verdict
+public.orders_id_seq     orders.id      2146972447            2146972446   int4  14.2    2026-11-23 (int4)  ERROR ends in 10 h
+public.invoice_seq       (default) i.n  5017                  5101         int8  0       -                  ERROR behind: 5017 is below 5101
+public.free_s            none           31                    -            int8  0       -                  ok
+public.gone              none           78                    -            int8  0       -                  ok, moved to mint
+public.a\\u{1b}[2J\\nb<i>  none           55340232221128654845  -            int8  0       -                  ok
 5 counters, 2 errors, 4 notes (-v shows them)
   fix public.orders_id_seq  ALTER TABLE \"orders\" ALTER \"id\" TYPE bigint;  -- rewrites the table
   fix public.invoice_seq    BEGIN; SELECT setval('invoice_seq', 5101); COMMIT;

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use mintage::Reading;
+use mintage::{Plain, Reading};
 
 use crate::color::Color;
 use crate::errors::Failure;
@@ -56,7 +56,11 @@ impl Painter {
             };
             colours.extend(std::iter::repeat_n(colour, field.bits as usize));
             if !field.name.is_empty() {
-                legend.push_str(&format!("\x1b[{colour}m {} {} \x1b[0m ", field.name, field.bits));
+                legend.push_str(&format!(
+                    "\x1b[{colour}m {} {} \x1b[0m ",
+                    Plain(&field.name),
+                    field.bits
+                ));
             }
         }
         for line in 0..width.div_ceil(WIDTH) {
@@ -75,8 +79,8 @@ impl Painter {
                 }
             }
             text.push_str("\x1b[0m");
-            out.line(text)?;
+            out.painted_line(&text)?;
         }
-        out.line(legend.trim_end())
+        out.painted_line(legend.trim_end())
     }
 }

@@ -120,7 +120,7 @@ fn show(changed: &PoolChanged, out: &mut Out) -> Result<(), Failure> {
     }
     super::fields(&changed.pool, out)?;
     for window in &changed.held {
-        let name: String = window.name.chars().filter(|c| !c.is_control()).collect();
+        let name = crate::lines::shown(&window.name);
         out.line(format!(
             "worker {} is held by {name} until {}: start nobody else with it before",
             window.worker, window.until

@@ -304,7 +304,7 @@ fn show(shown: &PoolWithWindows, out: &mut Out) -> Result<(), Failure> {
         [
             window.worker.to_string(),
             // Who lent it called itself so.
-            window.name.chars().filter(|c| !c.is_control()).collect(),
+            crate::lines::shown(&window.name).into_owned(),
             window.from.clone(),
             window.until.clone(),
             if window.lasts { "yes" } else { "no" }.into(),

@@ -2,21 +2,7 @@
 
 /// A text from elsewhere, with what would drive the terminal or turn the line around written out: `\u{1b}`.
 pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        match is_harmless(character) {
-            true => plain.push(character),
-            false => plain.extend(character.escape_default()),
-        }
-    }
-    plain
-}
-
-/// Neither a control character nor one that nobody sees or that changes the direction of others.
-fn is_harmless(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    mintage::Plain(text).to_string()
 }
 
 /// A count in at most six characters: `999`, `12.3k`, `4.56M`.
@@ -116,21 +102,6 @@ pub(super) fn time_of_day(ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_would_drive_a_terminal_is_written_out() {
-        let cases = [
-            ("orders", "orders"),
-            ("größe/日本", "größe/日本"),
-            ("a\x1b[2Jb", "a\\u{1b}[2Jb"),
-            ("a\u{9b}31m\u{7f}", "a\\u{9b}31m\\u{7f}"),
-            ("a\nb\tc", "a\\nb\\tc"),
-            ("\u{202e}txt\u{200b}", "\\u{202e}txt\\u{200b}"),
-        ];
-        for (text, shown) in cases {
-            assert_eq!(plain(text), shown);
-        }
-    }
 
     #[test]
     fn counts_are_short() {

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, file: &Path, sink: &mut Sink<'_>) -> Result<(), F
 fn words(notice: Notice) -> &'static str {
     match notice {
         Notice::Unreadable => {
-            "the state could not be read and was set aside; the clock sequence is a new random one"
+            "the state could not be read, or is a copy that was put back; the clock sequence is a new random one"
         }
         Notice::ClockWentBack => "the clock went back by more than 5 s; the clock sequence went up by one",
         Notice::OtherNode => "the state was of another node; the clock sequence is a new random one",

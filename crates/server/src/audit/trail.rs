@@ -143,7 +143,7 @@ const LAST_BYTES: u64 = 1 << 20;
 impl Open {
     /// Writes a line, or owes it; whether it is written.
     fn write(&self, line: &Line<'_>) -> bool {
-        let mut text = serde_json::to_vec(line).unwrap_or_default();
+        let mut text = mintage_wire::json::to_vec(line).unwrap_or_default();
         text.push(b'\n');
         let mut state = self.state.lock().expect("no panic while held");
         if state.owed.len() + text.len() <= OWED_MAX {

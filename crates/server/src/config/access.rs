@@ -92,7 +92,7 @@ impl Setting for Vec<Token> {
         let show = |token: &Token| {
             let shows = match &token.shows {
                 Proof::Digest(_) => "sha256 = \"***\"".to_string(),
-                Proof::CertificateName(name) => format!("certificate = {}", quoted(name)),
+                Proof::CertificateName(name) => format!("certificate = {}", quoted(&name.to_string())),
                 Proof::Uid(uid) => format!("uid = {uid}"),
             };
             let sql = [

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use mintage_local::trusted;
+
 use super::{Config, Input, Key, LocalPath, keys};
 
 /// Where a value came from.
@@ -59,7 +61,7 @@ pub struct Sources {
     pub file: Option<PathBuf>,
     /// A file that is read if it exists and `file` is not given: `./mint.toml`.
     pub default_file: Option<PathBuf>,
-    /// The environment; what does not begin with `MINT_` is passed over.
+    /// The environment: settings begin with `MINT_`, and `XDG_DATA_HOME` and `HOME` say where the default folder is.
     pub environment: Vec<(String, String)>,
     /// Flags, which stand above everything.
     pub overrides: Vec<Override>,
@@ -178,6 +180,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         loaded.set(index, Input::Text(&given.value), Origin::Flag(given.flag.clone()))?;
     }
     loaded.read_url_file()?;
+    loaded.name_default_folder(&sources.environment);
     Ok(loaded)
 }
 
@@ -194,7 +197,31 @@ pub(super) fn readable_by_others(setting: &str, file: &LocalPath) -> Option<Stri
     None
 }
 
+/// Settings that say who may do what: whoever writes the file that has one may do everything.
+const OF_ACCESS: [&str; 3] = ["auth.tokens", "auth.token_file", "faces.tinyid.tokens"];
+
+/// Checks that nobody else can write to a file that a server believes.
+pub(super) fn check_trusted(setting: &str, file: &Path) -> Result<(), ConfigError> {
+    match trusted::check(file) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(ConfigError::new(format!("{setting} {}: {why}", file.display()))),
+    }
+}
+
 impl Loaded {
+    /// Checks that nobody but root and this user can write to a file of the configuration that says who may do what.
+    ///
+    /// # Errors
+    /// Who can, and what to do.
+    pub fn check_files(&self) -> Result<(), ConfigError> {
+        for path in OF_ACCESS {
+            if let Origin::File(file) = &self.origins[find(path).expect("it is a setting")] {
+                check_trusted("the configuration", file)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the store's URL from the file that `store.url_file` names, unless a stronger source names the store.
     fn read_url_file(&mut self) -> Result<(), ConfigError> {
         let origin = |loaded: &Loaded, path| loaded.origins[find(path).expect("it is a setting")].clone();
@@ -471,6 +498,36 @@ mod tests {
                 .unwrap_err()
                 .message
                 .contains("cannot read it")
+        );
+    }
+
+    #[test]
+    fn whoever_can_write_to_a_file_that_says_who_may_do_what_is_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = file("");
+        for (text, is_believed) in [
+            ("", true),
+            ("[server]\nmax_count = 5", true),
+            ("[auth]\ntokens = [{name = 'a', uid = 1, may = ['read']}]", false),
+            ("[auth]\ntoken_file = 'tokens.toml'", false),
+            ("[faces.tinyid]\ntokens = []", false),
+        ] {
+            let mut loaded = Loaded::default();
+            loaded.read_text(text, &path).unwrap();
+            for mode in [0o600, 0o644, 0o640, 0o622, 0o660] {
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+                let checked = loaded.check_files().map_err(|error| error.message);
+                assert_eq!(
+                    checked.is_ok(),
+                    is_believed || mode & 0o022 == 0,
+                    "{text} {mode:o}: {checked:?}"
+                );
+            }
+        }
+        let why = check_trusted("store.url_file", &path).unwrap_err().message;
+        assert!(
+            why.starts_with("store.url_file /") && why.contains("chmod go-w"),
+            "{why}"
         );
     }
 

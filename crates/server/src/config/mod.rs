@@ -8,6 +8,7 @@ mod access;
 pub(crate) mod faces;
 mod load;
 mod own_table;
+mod place;
 mod reload;
 pub(crate) mod row;
 mod scripts;
@@ -135,8 +136,8 @@ settings! {
     "insecure" insecure: bool = "false";
     /// Counters elsewhere out of which sequences may take their numbers, a table `[sources.NAME]` for each with `url = "postgres://USER@HOST/DB"`, or with `url_file`, a file that holds the URL. A kind in front, as in `leaf+mysql://…`, means that kind alone. A table of your own stands in `[sources.NAME.tables.LABEL]`, with `table`, `key_column`, `column`, `means = "last"` or `"next"`, and `where`, a condition as SQL, if there is one.
     "sources" sources: SourceUrls = "";
-    /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
-    "store.url" store_url: StoreUrl = "file:./mint-data";
+    /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost). `file:` alone is the default folder, wherever a command is started: `$XDG_DATA_HOME/mint` if that is set, else `/var/lib/mint` for root and `~/.local/share/mint` for others.
+    "store.url" store_url: StoreUrl = "file:";
     /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
     "store.urls" store_urls: Vec<StoreUrl> = "";
     /// A file that holds the URL instead, or several with blanks between, which are a set: a password is then in no list of processes. `off` for none.
@@ -161,6 +162,8 @@ settings! {
     "store.allow_file_systems" allow_file_systems: Vec<String> = "";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
+    /// With `sequences.auto_create`: how many names a new one is compared with, the ones made or used last. One that differs from another by a letter, or by its schema, case, quotes or separators, is logged as a warning; 0 for none.
+    "sequences.near_names" near_names: u64 = "10000" in 0 ..= 1_000_000;
     /// How many sequences there may be.
     "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
     /// How many dropped names are remembered, so that their numbers never come again; above that, `DEL` is refused.
@@ -201,8 +204,14 @@ settings! {
     "server.max_wrong_tokens" max_wrong_tokens: u64 = "3" in 1 ..= 1000;
     /// How long a wrong token waits for its answer, times the number that its address has shown lately, 20 at most.
     "server.wrong_token_delay" wrong_token_delay: Duration = "100ms" in 0 ..= 10_000;
-    /// Answers held for clients that do not read them, of all connections together. Above that, the client that has waited longest is cut off.
+    /// Answers that are made and have not been read, of all connections together; those that have shown no token, where one is needed, have a sixteenth of it besides, for themselves. A large answer is made when there is room for it. Above that, the client that has waited longest is cut off.
     "server.max_unread" max_unread: Bytes = "64MiB" in 1_048_576 ..= 1_099_511_627_776;
+    /// Memory kept from one request to the next for all connections together, whatever their faces: prepared statements, portals and the rows of cursors, commands behind `MULTI`, values sent ahead, settings, numbers taken. Above that, an error answers whatever would keep more; the first 8 KiB of each connection are granted in any case.
+    "server.max_kept" max_kept: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
+    /// The same, of one connection.
+    "server.max_kept_per_connection" max_kept_per_connection: Bytes = "4MiB" in 16_384 ..= 1_099_511_627_776;
+    /// Memory in which one thread remembers what texts of SQL mean, for PostgreSQL's clients and MySQL's each.
+    "server.max_sql_cache" max_sql_cache: Bytes = "4MiB" in 65_536 ..= 1_099_511_627_776;
     /// Ids that one request may ask for.
     "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
     /// How many ids one connection may take before others of its thread get their turn.
@@ -225,7 +234,7 @@ settings! {
     "server.tls.handshake_timeout" tls_handshake_timeout: Duration = "5s" in 250 ..= 60_000;
     /// Requests a second of one token, or of one address without a token; `off` for as many as can be answered. A token may have a rate of its own.
     "server.limits.requests_per_second" requests_per_second: Off<u64> = "off" in 1 ..= 1_000_000_000;
-    /// The same for ids. A request may exceed it; those behind it wait until that is made up for.
+    /// The same for ids. A request may exceed it; those behind it are refused until that is made up for.
     "server.limits.ids_per_second" ids_per_second: Off<u64> = "off" in 1 ..= 1_000_000_000_000;
     /// How much of a rate may be used at once after a pause, as a time.
     "server.limits.burst" rate_burst: Duration = "1s" in 0 ..= 3_600_000;
@@ -255,6 +264,8 @@ settings! {
     "server.http.max_file" http_max_file: Bytes = "16MiB" in 256 ..= 1_073_741_824;
     /// Requests that one connection over HTTP/2 may have open at a time.
     "server.http.max_streams" http_max_streams: u64 = "100" in 1 ..= 10_000;
+    /// Frames that are no request, such as SETTINGS and PING, which one connection over HTTP/2 may send within a minute without a request, a body or having been sent an answer in between; then it is closed: `ENHANCE_YOUR_CALM`.
+    "server.http.max_idle_frames" http_max_idle_frames: u64 = "1000" in 10 ..= 1_000_000_000;
     /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.
     "server.http.metrics_names" metrics_names: u64 = "100" in 0 ..= 100_000;
     /// Where gRPC listens: `main` for our own port of HTTP, an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
@@ -293,15 +304,13 @@ settings! {
     "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
     /// Their arguments.
     "server.resp.max_queued_bytes" resp_max_queued_bytes: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
-    /// What all connections together may queue after `MULTI`, in memory: arguments, 8 bytes for each of them and 24 for each command.
-    "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
     /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
     "faces.scripts" scripts: Vec<Script> = "[]";
-    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate:orders.*", "read"]}]`; instead of `sha256`, `certificate` is a name of a client's certificate, and `uid` a user who comes through a unix socket; with `faces` it is good for these alone, with `until` it ends. `mint token new NAME` prints one: docs/access.md.
+    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate:orders.*", "read"]}]`; instead of `sha256`, `certificate` is a name of a client's certificate (a DNS name or an address; `uri:…` or `email:…`), and `uid` a user who comes through a unix socket; with `faces` it is good for these alone, with `until` it ends. `mint token new NAME` prints one: docs/access.md.
     "auth.tokens" tokens: Vec<Token> = "[]";
-    /// A file of tokens alone, `tokens = [ … ]`, read again within seconds of a change; `mint token new NAME --file` adds to it. While it is named, clients need a token, even if it holds none.
+    /// A file of tokens alone, `tokens = [ … ]`, read again within seconds of a change; `mint token new NAME --file` adds to it. While it is named, clients need a token, even if it says `tokens = []`. Nobody but root and the server's user may be able to write to it, or to a folder above it.
     "auth.token_file" token_file: Off<LocalPath> = "off";
     /// The file of the audit trail: every administrative act as one JSON document a line, with who, from where, what, before, after and outcome; `off` for none.
     "audit.file" audit_file: Off<LocalPath> = "off";
@@ -428,8 +437,10 @@ impl Config {
             .map(|file| ("store.url_file".to_string(), file));
         let of_sources = self.sources.files();
         let of_sources = of_sources.map(|(name, file)| (format!("sources.{name}.url_file"), file));
-        let files = url_file.chain(of_sources);
-        warnings.extend(files.filter_map(|(setting, file)| load::readable_by_others(&setting, file)));
+        for (setting, file) in url_file.chain(of_sources) {
+            load::check_trusted(&setting, &file.0)?;
+            warnings.extend(load::readable_by_others(&setting, file));
+        }
         self.sources.check().map_err(ConfigError::new)?;
         if let Some(owner) = &self.unix_owner.0 {
             let ids = owner.ids();

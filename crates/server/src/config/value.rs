@@ -346,7 +346,7 @@ impl Setting for StoreUrl {
             Ok(StoreUrl(text.to_string()))
         } else {
             // Not the text itself: it may be a password.
-            Err("this is not a store URL such as \"file:./mint-data\" or \"memory:\"".to_string())
+            Err("this is not a store URL such as \"file:./ids\" or \"memory:\"".to_string())
         }
     }
 

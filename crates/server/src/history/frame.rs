@@ -1,7 +1,5 @@
 //! A second of the server as an event, of bounded length.
 
-use std::fmt::Write;
-
 use hyper::body::Bytes;
 use mintage_wire::Frame;
 
@@ -46,10 +44,8 @@ pub(crate) fn event(mut frame: Frame) -> Bytes {
 }
 
 fn written(frame: &Frame) -> String {
-    let json = serde_json::to_string(frame).expect("texts and numbers are JSON");
-    let mut text = String::with_capacity(json.len() + 8);
-    let _ = write!(text, "data: {json}\n\n");
-    text
+    let json = mintage_wire::json::to_vec(frame).expect("texts and numbers are JSON");
+    format!("data: {}\n\n", String::from_utf8_lossy(&json))
 }
 
 /// A number as people read it: six digits tell apart what can be seen.

@@ -8,18 +8,22 @@
 
 mod door;
 mod known;
+mod near;
 mod one_tick;
 mod refusals;
 mod send_door;
 mod tokens;
 
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use mintage::{Base, Clock, Reading, Run, Uuid};
 use mintage_ledger::{
     Changed, Ledger, LedgerError, Name, Pool, Sequence, SequenceInfo, SequencePatch, SequenceSpec,
 };
+
+use near::KnownNames;
 
 pub use door::Door;
 pub use one_tick::TickRun;
@@ -57,6 +61,9 @@ pub struct Service {
     history: History,
     lists: Desk,
     lookout: Lookout,
+    /// The names that a new one is compared with, and how many were nearly one of them.
+    known_names: Mutex<KnownNames>,
+    near_names: AtomicU64,
     /// The place of the one file that is audited at a time.
     audits: Arc<Semaphore>,
     /// Held while a conditional `set` looks and then acts.
@@ -94,6 +101,8 @@ impl Service {
         Arc::new(Service {
             tokens,
             limits,
+            known_names: Mutex::new(KnownNames::new(config.near_names)),
+            near_names: AtomicU64::new(0),
             audit: RwLock::default(),
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
@@ -261,6 +270,7 @@ impl Service {
     pub async fn create(&self, name: &Name, spec: &SequenceSpec) -> Answer<(SequenceInfo, bool)> {
         let existed = self.find(name).await?.is_some();
         let info = self.ledger.create(name, spec).await.map_err(from_ledger)?;
+        self.know(name);
         Ok((info, !existed))
     }
 
@@ -278,7 +288,10 @@ impl Service {
     /// What the store says.
     pub async fn drop_sequence(&self, name: &Name) -> Answer<Option<Vec<String>>> {
         match self.ledger.drop_sequence(name).await {
-            Ok(pending) => Ok(Some(pending)),
+            Ok(pending) => {
+                self.known_names.lock().expect("no panic while held").forget(name);
+                Ok(Some(pending))
+            }
             Err(LedgerError::NotFound { .. }) => Ok(None),
             Err(error) => Err(from_ledger(error)),
         }
@@ -327,6 +340,7 @@ impl Service {
             }
         }
         let outcome = self.ledger.set(name, to).await.map_err(from_ledger)?;
+        self.know(name);
         // Others need not wait for each other's followers.
         drop(alone);
         Ok(SetAnswer {
@@ -386,29 +400,53 @@ impl Service {
         self.ledger.sequence_count()
     }
 
-    /// The names that `matches` picks.
+    /// The names that `matches` picks, of those that begin with `prefix`.
     ///
     /// # Errors
     /// [`Code::TooMany`] when more than `max` match, and what the store says.
-    pub async fn names_matching(&self, max: u64, matches: impl Fn(&Name) -> bool) -> Answer<Vec<Name>> {
-        let (mut names, mut after) = (Vec::new(), None::<Name>);
+    pub async fn names_matching(
+        &self,
+        max: u64,
+        prefix: &str,
+        matches: impl Fn(&Name) -> bool,
+    ) -> Answer<Vec<Name>> {
+        let found = self
+            .sequences_matching(max, prefix, |info| matches(&info.name))
+            .await?;
+        Ok(found.into_iter().map(|info| info.name).collect())
+    }
+
+    /// The sequences that `matches` picks, of those whose names begin with `prefix`. However many there are, no more than
+    /// a page and those that match are in memory.
+    ///
+    /// # Errors
+    /// [`Code::TooMany`] when more than `max` match, and what the store says.
+    pub async fn sequences_matching(
+        &self,
+        max: u64,
+        prefix: &str,
+        matches: impl Fn(&SequenceInfo) -> bool,
+    ) -> Answer<Vec<SequenceInfo>> {
+        // Nothing is a prefix of every name.
+        let prefix = Name::new(prefix).ok();
+        let (mut found, mut after) = (Vec::new(), None::<Name>);
         loop {
-            let page = self.list(after.as_ref(), LIST_PAGE).await?;
+            let page = self
+                .ledger
+                .list_of(prefix.as_ref(), after.as_ref(), LIST_PAGE)
+                .await;
+            let page = page.map_err(from_ledger)?;
             let full = page.len() == usize::from(LIST_PAGE);
             after = page.last().map(|info| info.name.clone());
-            names.extend(
-                page.into_iter()
-                    .map(|info| info.name)
-                    .filter(|name| matches(name)),
-            );
-            if names.len() as u64 > max {
+            found.extend(page.into_iter().filter(&matches));
+            if found.len() as u64 > max {
                 return Err(ServiceError::new(
                     Code::TooMany,
                     format!("more than {max} names match"),
                 ));
             }
             if !full {
-                return Ok(names);
+                return Ok(found);
             }
         }
     }
@@ -438,7 +476,41 @@ impl Service {
 
     async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
         let name = self.name(name)?;
-        self.ledger.sequence_or_create(&name).await.map_err(from_ledger)
+        let sequence = self.ledger.sequence_or_create(&name).await.map_err(from_ledger)?;
+        if sequence.exists() {
+            self.know(&name);
+        }
+        Ok(sequence)
+    }
+
+    /// Remembers a name for the comparison with new ones; not while others do, for nobody waits for that.
+    fn know(&self, name: &Name) {
+        if let Ok(mut known) = self.known_names.try_lock() {
+            known.add(name);
+        }
+    }
+
+    /// Remembers names that are there from before, as many as it may of the first hundred pages of them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn learn_names(&self) -> Answer<()> {
+        let mut after = None;
+        for _ in 0..LEARNT_PAGES {
+            let page = self.list(after.as_ref(), LIST_PAGE).await?;
+            let mut known = self.known_names.lock().expect("no panic while held");
+            page.iter().for_each(|info| known.add(&info.name));
+            if known.is_full() || page.len() < usize::from(LIST_PAGE) {
+                break;
+            }
+            after = page.last().map(|info| info.name.clone());
+        }
+        Ok(())
+    }
+
+    /// How many sequences were made by their first use under a name that was nearly another one.
+    pub(crate) fn near_names(&self) -> u64 {
+        self.near_names.load(Ordering::Relaxed)
     }
 
     /// Takes 1 to `n` numbers; the log is told who has made the sequence by this.
@@ -456,8 +528,24 @@ impl Service {
     }
 
     fn tell_first_use(&self, sequence: &Sequence, by: &Asker<'_>) {
-        if sequence.told_as_made() {
-            self.log.note_first_use(sequence.name(), by);
+        if !sequence.told_as_made() {
+            return;
+        }
+        let name = sequence.name();
+        self.log.note_first_use(name, by);
+        let lives = |other: &Name| {
+            let loaded = self.ledger.sequence(other.as_str());
+            loaded.is_none_or(|other| other.exists())
+        };
+        let near = {
+            let mut known = self.known_names.lock().expect("no panic while held");
+            let near = known.near(name, lives);
+            known.add(name);
+            near
+        };
+        if let Some(near) = near {
+            self.near_names.fetch_add(1, Ordering::Relaxed);
+            self.log.note_near_name(name, near, by);
         }
     }
 
@@ -515,3 +603,5 @@ fn check_count(count: Option<u64>, max: u64) -> Answer<u64> {
 
 /// How many sequences are read from the ledger at a time.
 const LIST_PAGE: u16 = 1000;
+/// How many of them are read for the comparison of names.
+const LEARNT_PAGES: usize = 100;

@@ -22,12 +22,14 @@ pub(super) fn take(tokens: &Tokens, limits: &Limits, config: &Config) -> Option<
             let by_token = all.iter().any(|token| token.rates != Rates::default());
             limits.set(config, by_token);
             tokens.replace(all, config.wants_tokens());
+            tokens.note_usable(true);
             Some(warning)
         }
         Err(why) => {
             tracing::error!(why, "the tokens cannot be used: those from before are kept");
             // At a start there are none from before, and then nobody is let in.
             tokens.require(config.wants_tokens());
+            tokens.note_usable(false);
             limits.set(config, true);
             None
         }
@@ -39,13 +41,17 @@ impl Service {
     pub(crate) async fn follow_tokens(&self) -> Infallible {
         let look = |config: &Config| config.token_file.0.clone().map(|path| (seen(&path.0), path));
         let mut before = look(&self.config());
+        let mut last = before.clone();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             self.tokens.look(Timestamp::now());
             let config = self.config();
             let now = look(&config);
+            // Only a file that was the same a look ago: whoever writes it where it is may be half way through.
+            let is_written = std::mem::replace(&mut last, now.clone()) == now;
             // Told of once, whatever comes of it.
-            if std::mem::replace(&mut before, now.clone()) != now
+            if is_written
+                && std::mem::replace(&mut before, now.clone()) != now
                 && let Some(warning) = take(&self.tokens, &self.limits, &config)
             {
                 tracing::info!(tokens = self.tokens.uses().len(), "the tokens were read again");

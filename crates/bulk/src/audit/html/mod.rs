@@ -557,7 +557,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            control if control.is_control() => out.push('\u{fffd}'),
+            hidden if !mintage::is_plain(hidden) => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }
@@ -586,7 +586,10 @@ mod tests {
 
     #[test]
     fn names_of_files_cannot_write_into_the_page() {
-        assert_eq!(escape("<script>\"&\n"), "&lt;script&gt;&quot;&amp;\u{fffd}");
+        assert_eq!(
+            escape("<script>\"&\n\u{202e}"),
+            "&lt;script&gt;&quot;&amp;\u{fffd}\u{fffd}"
+        );
     }
 
     #[test]
