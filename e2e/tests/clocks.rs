@@ -115,6 +115,7 @@ fn steps(server: &Server) -> f64 {
         .unwrap()
 }
 
+// claim: P63
 #[test]
 fn formats_of_a_running_server_outlast_a_wrong_clock() {
     let Some(machine) = Machine::new() else { return };
@@ -155,6 +156,7 @@ fn formats_of_a_running_server_outlast_a_wrong_clock() {
     assert_eq!(server.stop(), 0);
 }
 
+// claim: P64
 #[test]
 fn a_start_after_a_wrong_clock_takes_other_workers_and_tells_of_the_parked_ones() {
     for wrong in ["+2h", "+14610d", "+24837d"] {
@@ -200,7 +202,7 @@ fn a_start_after_a_wrong_clock_takes_other_workers_and_tells_of_the_parked_ones(
                 .max_by_key(|window| window["until"].as_str().unwrap().to_owned());
             let worker = far.unwrap()["worker"].to_string();
             assert_eq!(server.stop(), 0);
-            let checked = run::mint(machine.path(), ["store", "check", "--store", "file:mint-data"]);
+            let checked = run::mint(machine.path(), ["store", "check", "--store", "file:mint"]);
             assert!(
                 checked.out.contains("pool default: 1 worker is parked until"),
                 "{checked:?}"

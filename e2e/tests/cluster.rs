@@ -23,6 +23,7 @@ macro_rules! on_every_store {
         $(mod $store {
             use super::*;
 
+            // claim: P2, P11, P62
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn rolling_kills_repeat_nothing_and_use_workers_again() {
@@ -31,6 +32,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P4, P11
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn a_stopped_holder_is_taken_over_and_wakes_without_a_repeat() {
@@ -39,6 +41,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P5
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn clocks_stepped_by_hours_cost_nothing() {
@@ -47,6 +50,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P5
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn a_clock_a_month_ahead_poisons_nothing() {
@@ -55,6 +59,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P61
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn an_exhausted_pool_refuses_the_newcomer_and_nobody_else() {
@@ -63,6 +68,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P6
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn partitions_repeat_nothing_and_heal() {
@@ -71,6 +77,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P6
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn cut_cables_repeat_nothing_and_heal() {
@@ -79,6 +86,7 @@ macro_rules! on_every_store {
                 }
             }
 
+            // claim: P8
             #[test]
             #[ignore = "minutes: three servers on every store"]
             fn set_restart_and_alter_on_one_server_are_followed_by_all() {

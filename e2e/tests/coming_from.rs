@@ -127,6 +127,82 @@ fn check(name: &str, original: Original) {
     );
 }
 
+/// The N of "numbers from N on".
+fn promised(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("numbers from ")?;
+    Some(rest.split_once(" on")?.0)
+}
+
+/// Where a page's next number after "numbers from N on" is not N. The last line that comes next is that number and
+/// nothing else, so that no error and no other counter passes for it.
+fn broken_promises(page: &str) -> Vec<String> {
+    let steps = console::steps(page);
+    let promises = steps.iter().enumerate().flat_map(|(at, step)| {
+        let numbers = step.output.iter().filter_map(|line| promised(line));
+        numbers.map(move |number| (at, number))
+    });
+    let broken = promises.filter_map(|(at, number)| {
+        let next = steps.get(at + 1);
+        let taken = next.and_then(|step| step.output.last());
+        let is_kept = taken.is_some_and(|taken| taken == number);
+        (!is_kept).then(|| format!("{}: numbers from {number} on, and then {next:?}", steps[at].line))
+    });
+    broken.collect()
+}
+
+#[test]
+fn the_number_after_a_move_is_the_promised_one_on_every_page() {
+    let mut promises = 0;
+    for entry in fs::read_dir(binary::root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let page = fs::read_to_string(&path).unwrap();
+        let broken = broken_promises(&page);
+        assert!(broken.is_empty(), "{}:{}", path.display(), broken.join("\n"));
+        promises += page.lines().filter_map(promised).count();
+        // What is looked for in an answer may stand in an error.
+        let is_of_a_move = path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("coming-from-");
+        let picks = |step: &console::Step| is_of_a_move && step.command.contains("grep");
+        assert!(
+            !console::steps(&page).iter().any(picks),
+            "{}: whole answers, no grep",
+            path.display()
+        );
+    }
+    assert!(promises >= PAGES.len(), "{promises} numbers are promised");
+}
+
+#[test]
+fn another_number_than_the_promised_one_is_told() {
+    let page = |then: &str| {
+        format!(
+            "```console\n$ mint import old --apply\norders is cut: numbers from 5017 on come from here\n{then}```\n"
+        )
+    };
+    for kept in [
+        "$ redis-cli INCR orders\n5017\n",
+        "$ psql && mint seq next orders\n1\n5017\n",
+    ] {
+        assert_eq!(broken_promises(&page(kept)), Vec::<String>::new(), "{kept}");
+    }
+    for broken in [
+        "$ redis-cli INCR shop.orders\n1\n",
+        "$ redis-cli INCR orders\n50170\n",
+        "$ redis-cli INCR orders\nERR orders is at 5017\n",
+        "$ redis-cli PING\nPONG\n$ redis-cli INCR orders\n5017\n",
+        "$ mint seq next orders\n",
+        "",
+    ] {
+        assert_eq!(broken_promises(&page(broken)).len(), 1, "{broken}");
+    }
+}
+
 #[test]
 fn every_page_of_another_system_can_be_followed() {
     for (name, original) in PAGES {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,11 +55,13 @@ fn uuids_come_in_every_form_and_sorted() {
 }
 
 /// The case that nobody else keeps: one-shot commands, in parallel, on one machine.
+// claim: P68
 #[test]
 fn parallel_one_shot_commands_never_repeat_a_snowflake() {
     one_shot_commands(60);
 }
 
+// claim: P68
 #[test]
 #[ignore = "minutes: thousands of commands"]
 fn thousands_of_parallel_one_shot_commands_never_repeat_a_snowflake() {
@@ -371,12 +374,41 @@ fn snowflakes_come_from_a_server_or_a_store_too() {
 fn a_store_that_a_server_has_open_is_not_touched() {
     let home = home();
     let server = Start::in_folder(home.path()).ready();
-    let said = run::mint(
-        home.path(),
-        ["seq", "next", "orders", "--store", "file:./mint-data"],
-    );
-    said.fails(3, "mint-data", "");
+    let said = run::mint(home.path(), ["seq", "next", "orders", "--store", "file:./mint"]);
+    said.fails(3, "/mint", "");
     assert_eq!(server.redis().ask(&["INCR", "orders"]).unwrap().int(), Some(1));
+}
+
+/// Started in another folder, a server began anew there, and its numbers came again.
+#[test]
+fn the_default_store_is_one_folder_wherever_a_command_is_started() {
+    let home = home();
+    let [here, there] = ["here", "there"].map(|name| home.path().join(name));
+    let mint = |at: &Path, words: &str| -> Said {
+        std::fs::create_dir_all(at).unwrap();
+        let mut command = run::command(words.split(' '));
+        run::at_home(&mut command, home.path()).current_dir(at);
+        command.output().unwrap().into()
+    };
+    let store = home.path().join(run::STORE).display().to_string();
+    assert!(mint(&here, "init").ok().contains(&store));
+    for words in ["store check", "init", "config show"] {
+        assert!(mint(&there, words).ok().contains(&store), "{words}");
+    }
+    // What was made when `./mint-data` was the default is neither passed over nor taken by mistake.
+    mint(&here, "init --store file:./mint-data").ok();
+    for words in [
+        "serve",
+        "serve --check",
+        "config check",
+        "init",
+        "store check",
+        "store repair",
+    ] {
+        mint(&here, words).fails(2, "./mint-data holds a store", "--store file:./mint-data");
+    }
+    mint(&here, "store check --store file:./mint-data").ok();
+    assert!(mint(&here, "store check --store file:").ok().contains(&store));
 }
 
 #[test]
@@ -426,8 +458,7 @@ fn the_server_says_both_addresses_with_a_command_each() {
     let home = home();
     boots("mint serve");
     let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
-    let mut child = command
-        .current_dir(home.path())
+    let mut child = run::at_home(&mut command, home.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -443,7 +474,7 @@ fn the_server_says_both_addresses_with_a_command_each() {
         "INCR orders",
         "curl -X POST",
         "/v1/sequences/orders/next",
-        "file:./mint-data",
+        &*format!("file:{}", home.path().join(run::STORE).display()),
     ] {
         assert!(banner.contains(word), "{word:?} in {banner}");
     }

@@ -200,6 +200,7 @@ fn names_are_read_from_standard_input_octet_for_octet() {
     distinct("names", ids);
 }
 
+// claim: P69
 #[test]
 fn processes_that_share_a_state_never_repeat_and_keep_one_order() {
     let home = home();
@@ -306,7 +307,7 @@ fn wide_layouts_are_minted_read_converted_and_bounded() {
     let home = home();
     let cosid = "--preset cosid-string";
     // 1704067200000 << 36 | 62 << 16, and its fields in 8, 4 and 3 digits of base 62, 9, 4 and 4 of base 36: by Python.
-    let (number, radix62, radix36) = ("117102606306980663263232", "0U044JCi0010000", "0lqu5m2o0001q0000");
+    let (number, radix62, radix36) = ("117102606306980663263232", "0U044JCi0010000", "0LQU5M2O0001Q0000");
     let at = format!("snowflake {cosid} --worker 62 --at 2024-01-01");
     for (format, text) in [
         ("dec", number),
@@ -347,6 +348,7 @@ fn wide_layouts_are_minted_read_converted_and_bounded() {
     mint(home.path(), &format!("check snowflake {cosid} {number}")).ok();
 }
 
+// claim: P68
 #[test]
 fn processes_that_share_a_wide_state_never_repeat_one_killed_among_them() {
     let home = home();
@@ -719,7 +721,7 @@ fn pools_of_version_1_serve_the_command() {
     pool("uuid v1 --pool nosuch").fails(3, "no pool nosuch", "");
     pool("uuid v7 --pool old").fails(2, "does not apply to v7", "v1, v6");
     drop(server);
-    let id = mint(home.path(), "uuid v1 --pool old --store file:./mint-data").ok();
+    let id = mint(home.path(), "uuid v1 --pool old --store file:./mint").ok();
     assert_eq!(node(&id), node(ids[0]), "the same pool, without a server");
 }
 

@@ -268,10 +268,7 @@ fn the_script_runs_as_it_is_printed() {
         ["doctor", "-q", "--url-file", file, "--match", "ids.a?DROP*"],
     );
     assert_eq!(hostile.code, 1, "{hostile:?}");
-    assert!(
-        hostile.out.contains("ids.a\u{fffd}DROP TABLE near"),
-        "{hostile:?}"
-    );
+    assert!(hostile.out.contains("ids.a\\nDROP TABLE near"), "{hostile:?}");
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn machines_keep_their_numbers_over_kills_and_no_id_comes_twice() {
     Servers::run(folder.path(), 1, &[]).no_repeats(&python);
 }
 
+// claim: P12
 #[test]
 #[ignore = "minutes: two servers again and again"]
 fn two_servers_on_one_store_agree_on_every_machine() {

@@ -35,23 +35,25 @@ fn copy_of(folder: &tempfile::TempDir) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     let copied = Command::new("cp")
         .arg("-a")
-        .arg(folder.path().join("mint-data"))
+        .arg(folder.path().join("mint"))
         .arg(copy.path())
         .status();
     assert!(copied.unwrap().success());
     copy
 }
 
+// claim: P35
 #[test]
 fn a_second_server_on_the_folder_is_refused_and_the_first_goes_on() {
     let folder = used();
     let first = Start::in_folder(folder.path()).ready();
     let second = Start::in_folder(folder.path()).refused();
     assert_eq!(second.out, "");
-    second.fails(3, "mint-data", "");
+    second.fails(3, "/mint", "");
     assert_eq!(incr(&first), 4);
 }
 
+// claim: P38
 #[test]
 fn a_copied_folder_is_refused_with_the_two_commands_to_choose_from() {
     let folder = used();
@@ -79,7 +81,7 @@ fn a_restored_folder_skips_ahead_by_what_is_asked() {
 #[test]
 fn a_moved_folder_is_accepted() {
     let folder = used();
-    fs::rename(folder.path().join("mint-data"), folder.path().join("elsewhere")).unwrap();
+    fs::rename(folder.path().join("mint"), folder.path().join("elsewhere")).unwrap();
     let start = Start::in_folder(folder.path()).args(["--store", "file:./elsewhere"]);
     assert_eq!(incr(&start.ready()), 4);
 }
@@ -88,7 +90,7 @@ fn a_moved_folder_is_accepted() {
 #[test]
 fn a_damaged_folder_never_repeats_a_number() {
     let names = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder.join("mint-data")).unwrap();
+        let entries = fs::read_dir(folder.join("mint")).unwrap();
         entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             // It is empty: its name is what it says, and differs from run to run.
@@ -98,7 +100,7 @@ fn a_damaged_folder_never_repeats_a_number() {
     let mut refused = 0;
     for name in names(used().path()) {
         let folder = used();
-        let file = folder.path().join("mint-data").join(&name);
+        let file = folder.path().join("mint").join(&name);
         let mut bytes = fs::read(&file).unwrap();
         // Behind what has been written a file may hold zeros that nobody reads.
         let Some(last) = bytes.iter().rposition(|b| *b != 0) else {
@@ -120,7 +122,7 @@ fn a_damaged_folder_never_repeats_a_number() {
 #[test]
 fn a_folder_without_its_files_is_refused_and_not_begun_anew() {
     let folder = used();
-    let store = folder.path().join("mint-data");
+    let store = folder.path().join("mint");
     let database = fs::read_dir(&store)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -149,6 +151,7 @@ fn an_address_in_use_names_the_port_and_the_flag() {
     }
 }
 
+// claim: P37
 #[test]
 fn two_servers_on_one_port_are_refused_although_each_core_has_its_listener() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -189,7 +192,7 @@ fn an_open_address_needs_tokens_or_a_clear_word() {
 fn serve_check_says_whether_it_would_start_and_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     run::mint(folder.path(), ["serve", "--check"]).ok();
-    assert!(!folder.path().join("mint-data").exists());
+    assert!(!folder.path().join("mint").exists());
 }
 
 #[test]
@@ -200,18 +203,16 @@ fn a_folder_that_may_not_be_written_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // Another user must be able to start it, wherever the build is.
-    let program = folder.path().join("mint");
+    let program = folder.path().join("program");
     binary::copy(binary::mint(), &program);
     let mut command = Command::new("setpriv");
     run::isolate(&mut command);
-    command
+    run::at_home(&mut command, folder.path())
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(&program);
-    command
-        .args(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"])
-        .current_dir(folder.path());
+        .arg(&program)
+        .args(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
     let said: run::Said = command.output().unwrap().into();
-    said.fails(3, "mint-data", "");
+    said.fails(3, "/mint", "");
 }
 
 /// A small file system of its own, gone with the value.
@@ -272,6 +273,7 @@ fn a_read_only_disk_is_refused() {
     refused.fails(3, "disk/ids", "");
 }
 
+// claim: P3
 #[test]
 fn a_full_disk_stops_allocation_in_words_and_repeats_nothing() {
     if !need::root() || !may_mount() {
@@ -317,6 +319,7 @@ fn a_full_disk_stops_allocation_in_words_and_repeats_nothing() {
 
 /// The disk refuses a sync: from then on nothing is given out that would need another, for good, and the next
 /// start continues above everything. What was reserved before is given out to its end.
+// claim: P3, P28
 #[test]
 fn a_failed_sync_stops_allocation_for_good() {
     if !need::strace() {

@@ -149,6 +149,7 @@ fn nodes_that_come_and_go_one_by_one_stop_nobody() {
 
 /// All nodes have ended and the one most behind is bootstrapped: the cluster's UUID is the same, 300 acknowledged
 /// numbers are gone, and nobody gives them out again, also when the others have joined it.
+// claim: P30
 #[test]
 #[ignore = "minutes: clusters of MariaDB that come and go"]
 fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {

@@ -198,6 +198,7 @@ fn a_client_with_the_proto_file_calls_it_in_clear_and_over_tls() {
     }
 }
 
+// claim: P70
 #[test]
 fn tokens_are_good_for_their_names_and_faces_and_rates_hold() {
     let Some(python) = need::grpcio() else { return };
@@ -351,6 +352,7 @@ fn note(line: &str, seen: &mut Distinct<i64>) {
     seen.extend(first..first + count);
 }
 
+// claim: P2
 #[test]
 fn a_stream_ends_with_the_server_and_no_number_comes_again_after_a_kill() {
     let Some(python) = need::grpcio() else { return };

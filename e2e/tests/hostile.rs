@@ -438,7 +438,7 @@ fn memory(server: &Server) -> u64 {
 }
 
 /// Lets this process hold so many connections.
-fn raise_limit(descriptors: &str) {
+pub(crate) fn raise_limit(descriptors: &str) {
     let done = Command::new("prlimit")
         .args(["--pid", &std::process::id().to_string()])
         .arg(format!("--nofile={descriptors}:"))

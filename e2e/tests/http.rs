@@ -311,7 +311,7 @@ fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
     );
     assert_eq!(server.stop(), 0);
     // Nobody uses it any more.
-    let store = ["--store", "file:./mint-data"];
+    let store = ["--store", "file:./mint"];
     let pool = |words: &[&str]| run::mint(folder.path(), [&["pool"], words, &store].concat());
     pool(&["drop", "eu"]).ok();
     pool(&["drop", "eu"]).fails(3, "no pool eu", "");
@@ -347,7 +347,7 @@ fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
 #[test]
 fn the_command_redefines_and_restarts_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let store = ["--store", "file:./mint-data"];
+    let store = ["--store", "file:./mint"];
     let seq = |words: &[&str]| run::mint(folder.path(), [&["seq"], words, &store].concat());
     seq(&["next", "orders", "-n", "5"]).ok();
     seq(&["alter", "orders", "--increment", "10", "--restart", "1000"]).ok();

@@ -33,6 +33,7 @@ struct Received {
     uuids: Vec<u128>,
 }
 
+// claim: P1, P11
 #[test]
 fn no_id_of_several_servers_is_received_twice() {
     let wanted: usize = std::env::var("MINT_TEST_IDS").map_or(3_000_000, |n| n.parse().unwrap());

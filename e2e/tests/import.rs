@@ -319,6 +319,7 @@ const BACK: &[&str] = &["--back"];
 const BESIDE: &[&str] = &["--beside"];
 const END: &[&str] = &["--cut"];
 
+// claim: P57
 #[test]
 fn a_key_of_redis_comes_goes_back_and_comes_again_under_load() {
     if let Some(redis) = Redis::run() {
@@ -329,6 +330,7 @@ fn a_key_of_redis_comes_goes_back_and_comes_again_under_load() {
 /// More than clients take while a ceiling is put up, however long that takes.
 const AHEAD: &str = "+1000000";
 
+// claim: P57
 #[test]
 fn a_sequence_of_postgresql_comes_by_every_way_under_load() {
     if let Some(postgres) = Postgres::borrow() {
@@ -341,6 +343,7 @@ fn a_sequence_of_postgresql_comes_by_every_way_under_load() {
     }
 }
 
+// claim: P57
 #[test]
 fn an_auto_increment_comes_and_goes_back_under_load() {
     if let Some(mariadb) = OnMariadb::of(Mariadb::borrow(), &GENERATED) {
@@ -348,6 +351,7 @@ fn an_auto_increment_comes_and_goes_back_under_load() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: seven kinds of counters"]
 fn counters_of_every_other_kind_come_stand_beside_and_go_back_under_load() {
@@ -446,6 +450,7 @@ fn killed_at_every_request<O: Original>(what: &str, original: O, way: &[&str]) {
     assert!(kills > 10, "{kills}");
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_redis_that_is_killed_anywhere_is_ended_by_the_same_command() {
@@ -454,6 +459,7 @@ fn a_cut_of_redis_that_is_killed_anywhere_is_ended_by_the_same_command() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_postgresql_that_is_killed_anywhere_is_ended_by_the_same_command() {
@@ -462,6 +468,7 @@ fn a_cut_of_postgresql_that_is_killed_anywhere_is_ended_by_the_same_command() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_ceiling_that_is_killed_anywhere_is_ended_by_the_same_command() {
@@ -471,6 +478,7 @@ fn a_ceiling_that_is_killed_anywhere_is_ended_by_the_same_command() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_auto_increment_that_is_killed_anywhere_is_ended_by_the_same_command() {
@@ -529,6 +537,7 @@ fn crashed_in_the_middle<O: Original>(what: &str, original: O) {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: a database is killed two dozen times"]
 fn a_redis_that_is_killed_while_it_is_fenced_repeats_nothing() {
@@ -537,6 +546,7 @@ fn a_redis_that_is_killed_while_it_is_fenced_repeats_nothing() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: a database is killed two dozen times"]
 fn a_postgresql_that_is_killed_while_it_is_fenced_repeats_nothing() {
@@ -545,6 +555,7 @@ fn a_postgresql_that_is_killed_while_it_is_fenced_repeats_nothing() {
     }
 }
 
+// claim: P57
 #[test]
 #[ignore = "minutes: a database is killed two dozen times"]
 fn a_mariadb_that_is_killed_while_it_is_fenced_repeats_nothing() {

@@ -95,6 +95,7 @@ impl Target {
 /// Ids that one client received, by the generation of the server that gave them.
 type Received = Vec<(u64, String)>;
 
+// claim: P2, P22, P24
 #[test]
 fn no_kill_repeats_an_id_or_loses_more_than_promised() {
     let kills: u64 = std::env::var("MINT_TEST_KILLS")
@@ -301,6 +302,7 @@ fn check_losses(load: &Load, ids: &[&(u64, String)], max_gap: i64) {
     ));
 }
 
+// claim: P23
 #[test]
 fn a_name_used_three_times_loses_a_few_numbers_by_a_kill() {
     let folder = tempfile::tempdir().unwrap();
@@ -321,6 +323,7 @@ fn a_name_used_three_times_loses_a_few_numbers_by_a_kill() {
     invariant!((4..=8).contains(&next), "{next}");
 }
 
+// claim: P25
 #[test]
 fn a_clean_stop_gives_unused_numbers_and_windows_back() {
     let folder = tempfile::tempdir().unwrap();

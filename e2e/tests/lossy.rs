@@ -81,6 +81,7 @@ fn promoted<E: Engine + Mark>(
     cluster.checked("asynchronous replica promoted");
 }
 
+// claim: P31
 #[test]
 #[ignore = "minutes: stores that forget"]
 fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
@@ -104,6 +105,7 @@ fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
     promoted(three, replica, cut_off, promote);
 }
 
+// claim: P31
 #[test]
 #[ignore = "minutes: stores that forget"]
 fn a_promoted_postgres_replica_with_lost_writes_repeats_nothing() {
@@ -119,6 +121,7 @@ fn a_promoted_postgres_replica_with_lost_writes_repeats_nothing() {
     promoted(three, replica, Engine::stop, promote);
 }
 
+// claim: P31
 #[test]
 #[ignore = "minutes: stores that forget"]
 fn a_redis_without_syncs_that_is_killed_and_loses_its_tail_repeats_nothing() {
@@ -155,6 +158,7 @@ fn lost_and_raised(cluster: &mut Cluster<Redis>, acknowledged: u64) {
     );
 }
 
+// claim: P31
 #[test]
 #[ignore = "minutes: stores that forget"]
 fn a_redis_that_syncs_every_second_and_is_killed_repeats_nothing_that_it_lost() {
@@ -193,6 +197,7 @@ fn a_redis_that_syncs_every_second_and_is_killed_repeats_nothing_that_it_lost() 
 const RUN: u64 = 200_000;
 
 /// Its default loses what it acknowledged, here to another client; the servers' own sessions do not use it.
+// claim: P31
 #[test]
 #[ignore = "minutes: stores that forget"]
 fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {

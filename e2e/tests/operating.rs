@@ -134,10 +134,8 @@ impl Plain {
             "json",
         ]);
         let out = |name: &str| File::create(folder.join(name)).unwrap();
-        let child = command
+        let child = run::at_home(&mut command, folder)
             .args(args)
-            .current_dir(folder)
-            .env("HOME", folder)
             .stdout(Stdio::from(out("out")))
             .stderr(Stdio::from(out("err")))
             .spawn()
@@ -210,7 +208,10 @@ fn with_json_nothing_but_json_goes_out_from_the_start_to_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Plain::start(folder.path(), &[]);
     let started = server.wait_for("started");
-    assert_eq!(started["store"], "file:./mint-data");
+    assert_eq!(
+        started["store"],
+        format!("file:{}", folder.path().join(run::STORE).display())
+    );
     assert_eq!(started["class"], "D");
     assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
     let resp: SocketAddr = started["resp"].as_str().unwrap().parse().unwrap();
@@ -362,6 +363,7 @@ fn who_changes_something_or_shows_a_wrong_token_stands_in_the_log() {
 }
 
 /// SIGHUP, SIGUSR1 and SIGUSR2 killed the server like SIGKILL.
+// claim: P71
 #[test]
 fn sighup_reads_the_configuration_again_and_other_signals_do_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -44,65 +44,76 @@ struct Face {
     served: AtomicU64,
 }
 
+// claim: P18
 #[test]
 #[ignore = "minutes: many kills"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_redis() {
     check(Redis::run());
 }
 
+// claim: P18
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_postgres() {
     check(Postgres::borrow());
 }
 
+// claim: P18
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_mariadb() {
     check(Mariadb::borrow());
 }
 
+// claim: P18
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_etcd() {
     check(Etcd::borrow());
 }
 
+// claim: P18
 #[test]
 #[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_zookeeper() {
     check(ZooKeeper::borrow());
 }
 
+// claim: P16
 #[test]
 fn mixtures_rise_on_one_connection_on_redis() {
     mixtures_on(Redis::run());
 }
 
+// claim: P16
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_postgres() {
     mixtures_on(Postgres::borrow());
 }
 
+// claim: P16
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_mariadb() {
     mixtures_on(Mariadb::borrow());
 }
 
+// claim: P16
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_etcd() {
     mixtures_on(Etcd::borrow());
 }
 
+// claim: P16
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_zookeeper() {
     mixtures_on(ZooKeeper::borrow());
 }
 
+// claim: P16
 #[test]
 fn mixtures_rise_on_one_connection_on_the_embedded_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,6 +121,7 @@ fn mixtures_rise_on_one_connection_on_the_embedded_store() {
     mixtures("the embedded store", &[server], true);
 }
 
+// claim: P16
 #[test]
 fn mixtures_rise_on_one_connection_on_a_set() {
     let (Some(first), Some(second)) = (Redis::run(), Redis::run()) else {

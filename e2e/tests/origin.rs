@@ -186,6 +186,7 @@ fn walk(engine: Arc<Postgres>, original: Original) {
     }
 }
 
+// claim: P58
 #[test]
 #[ignore = "minutes: many kills"]
 fn two_servers_beside_a_row_that_others_count_in_repeat_nothing_though_they_are_killed() {
@@ -238,6 +239,7 @@ fn two_servers_beside_a_row_that_others_count_in_repeat_nothing_though_they_are_
     walk(engine, original);
 }
 
+// claim: P58
 #[test]
 #[ignore = "minutes: many kills"]
 fn two_servers_beside_a_key_of_redis_repeat_nothing_though_they_are_killed() {
@@ -266,6 +268,7 @@ fn two_servers_beside_a_key_of_redis_repeat_nothing_though_they_are_killed() {
 
 /// The server of the original is killed after every few numbers, while a transaction that drew before is still open:
 /// nobody waits for what it wrote into the log, so that a take has to.
+// claim: P58
 #[test]
 fn numbers_of_a_sequence_do_not_come_again_though_its_server_is_killed() {
     let (Some(engine), Some(mut shop)) = (

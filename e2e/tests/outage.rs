@@ -60,6 +60,7 @@ fn check(report: &Report) {
     }
 }
 
+// claim: P26, P34
 #[test]
 #[ignore = "minutes: a minute without any store"]
 fn nobody_notices_a_minute_without_the_store() {

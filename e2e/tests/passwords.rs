@@ -86,10 +86,8 @@ fn shows_nothing(said: &Said, what: &str) {
 fn mint(folder: &Path, environment: &[(&str, &str)], args: &[&str]) -> Said {
     let mut command = Command::new(binary::mint());
     run::isolate(&mut command);
-    command
+    run::at_home(&mut command, folder)
         .args(args)
-        .current_dir(folder)
-        .env("HOME", folder)
         .env("MINT_STORE__CONNECT_TIMEOUT", "100ms")
         .env("MINT_STORE__REQUEST_TIMEOUT", "100ms")
         .envs(environment.iter().copied());
@@ -186,7 +184,8 @@ fn a_server_takes_its_url_from_a_file() {
     let server = Start::in_folder(folder.path())
         .args(["--config", "mint.toml"])
         .ready();
-    assert_eq!(server.ready["store"], "file:./elsewhere");
+    let store = folder.path().join("elsewhere");
+    assert_eq!(server.ready["store"], format!("file:{}", store.display()));
     let words = std::fs::read(format!("/proc/{}/cmdline", server.pid())).unwrap();
     assert!(!String::from_utf8_lossy(&words).contains("elsewhere"));
     assert!(folder.path().join("elsewhere").exists());

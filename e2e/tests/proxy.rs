@@ -88,10 +88,8 @@ impl Proxied {
             command.arg(flag).arg(file);
         }
         command.envs(environment.iter().copied());
-        command
-            .env("MINT_TOKEN", &self.token)
-            .env("HOME", self.folder.path());
-        command.current_dir(self.folder.path()).output().unwrap().into()
+        run::at_home(&mut command, self.folder.path()).env("MINT_TOKEN", &self.token);
+        command.output().unwrap().into()
     }
 }
 

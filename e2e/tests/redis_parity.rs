@@ -398,6 +398,7 @@ fn a_set_below_the_mark_is_refused_and_one_above_moves_forward() {
     assert!(client.ask(&["INCR", "k"]).unwrap().int() > Some(21));
 }
 
+// claim: P20
 #[test]
 fn a_contiguous_run_is_never_shared() {
     let folder = tempfile::tempdir().unwrap();

@@ -150,11 +150,8 @@ fn killed_in_the_middle(at: &Path, args: &[&str], call: &str, nth: u32) -> bool 
         .arg(mintage_e2e::binary::mint())
         .args(args);
     run::isolate(&mut command);
-    let ended = command
-        .current_dir(at)
-        .env("HOME", at)
+    let ended = run::at_home(&mut command, at)
         .envs([run::PATIENCE])
-        .env_remove("XDG_STATE_HOME")
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -244,6 +241,7 @@ fn initialised_and_cut_off(url: &str) {
     checked(at, url, &mut seen);
 }
 
+// claim: P49
 #[test]
 #[ignore = "minutes: many kills"]
 fn a_restore_into_a_folder_that_is_killed_anywhere_is_finished_by_the_same_command() {
@@ -425,7 +423,7 @@ fn a_backup_online_needs_the_right_to_administer() {
         if let Some(token) = token {
             command.env("MINT_TOKEN", token);
         }
-        command.current_dir(at).env("HOME", at).output().unwrap().into()
+        run::at_home(&mut command, at).output().unwrap().into()
     };
     assert_ne!(with(None).code, 0);
     assert_ne!(with(Some(&allocate)).code, 0);
@@ -434,6 +432,7 @@ fn a_backup_online_needs_the_right_to_administer() {
 }
 
 /// Under load: a backup is made, the server is killed, and the restore skips what may have been given out since.
+// claim: P48
 #[test]
 fn a_backup_made_under_load_is_restored_after_a_kill_without_a_repeat() {
     let folder = tempfile::tempdir().unwrap();

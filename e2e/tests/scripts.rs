@@ -461,7 +461,7 @@ fn declared_scripts_do_what_they_are_declared_to_do() {
             "--layout",
             SECONDS_LAYOUT,
             "--store",
-            "file:mint-data",
+            "file:mint",
         ],
     )
     .ok();

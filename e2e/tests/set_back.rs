@@ -246,18 +246,21 @@ macro_rules! engines {
             mod $name {
                 use super::*;
 
+                // claim: P44
                 #[test]
                 #[ignore = "minutes: five kinds of server"]
                 fn a_folder_put_back_after_a_kill_is_refused_until_it_is_restored() {
                     folder_journey($engine::run(), End::Kill);
                 }
 
+                // claim: P44
                 #[test]
                 #[ignore = "minutes: five kinds of server"]
                 fn a_folder_put_back_after_a_stop_is_refused_until_it_is_restored() {
                     folder_journey($engine::run(), End::Stop);
                 }
 
+                // claim: P44
                 #[test]
                 #[ignore = "minutes: five kinds of server"]
                 fn a_new_server_gives_out_nothing_while_one_lives_that_knows() {
@@ -276,6 +279,7 @@ engines! {
     zookeeper ZooKeeper;
 }
 
+// claim: P44
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
@@ -291,6 +295,7 @@ fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
     }
 }
 
+// claim: P44
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_dump_put_back_into_mariadb_is_refused_until_it_is_restored() {
@@ -306,6 +311,7 @@ fn a_dump_put_back_into_mariadb_is_refused_until_it_is_restored() {
     }
 }
 
+// claim: P44
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_snapshot_put_back_into_etcd_is_refused_until_it_is_restored() {
@@ -328,6 +334,7 @@ fn a_snapshot_put_back_into_etcd_is_refused_until_it_is_restored() {
     );
 }
 
+// claim: P44
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_postgresql_that_lost_its_log_is_refused_until_it_is_restored() {
@@ -377,6 +384,7 @@ fn lowered<E: Engine>(engine: Option<E>, lower: impl Fn(&E)) {
 
 const LOWER: &str = "UPDATE mint_register SET mark = mark - 200 WHERE key = 'seq/bills'";
 
+// claim: P45
 #[test]
 fn a_mark_lowered_by_hand_in_postgresql_stops_every_server_before_it_issues() {
     lowered(Postgres::borrow(), |engine| {
@@ -384,6 +392,7 @@ fn a_mark_lowered_by_hand_in_postgresql_stops_every_server_before_it_issues() {
     });
 }
 
+// claim: P45
 #[test]
 #[ignore = "minutes: every store, slowly"]
 fn a_mark_lowered_by_hand_in_mariadb_stops_every_server_before_it_issues() {

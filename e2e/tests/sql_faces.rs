@@ -162,6 +162,7 @@ fn no_repeats(servers: &mut [Faces], kills: u32, between: u64) {
     assert!(taken.numbers.len() as u64 >= u64::from(kills) * between);
 }
 
+// claim: P1, P2
 #[test]
 fn a_sequence_drawn_by_four_protocols_never_repeats_over_kills() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,6 +170,7 @@ fn a_sequence_drawn_by_four_protocols_never_repeats_over_kills() {
     no_repeats(&mut servers, 2, 300);
 }
 
+// claim: P1, P2
 #[test]
 #[ignore = "minutes: many kills"]
 fn a_sequence_drawn_from_two_servers_by_four_protocols_never_repeats_over_kills() {

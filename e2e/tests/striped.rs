@@ -13,6 +13,7 @@ use mintage_e2e::server::{Start, two_servers};
 use mintage_e2e::store_suite::{Engine, make_set};
 use mintage_testing::{Distinct, no_secret_in};
 
+// claim: P53
 #[test]
 fn one_of_two_databases_is_enough_and_nothing_repeats() {
     let (Some(first), Some(mut second)) = (Mariadb::run(), Mariadb::run()) else {
@@ -182,6 +183,7 @@ fn configure(folder: &Path, urls: &[String]) {
     std::fs::write(folder.join("mint.toml"), settings).unwrap();
 }
 
+// claim: P56
 #[test]
 #[ignore = "minutes: three stores"]
 fn a_third_store_joins_a_set_only_as_told_and_nothing_repeats() {

@@ -30,6 +30,7 @@ fn redis(port: u16, token: &str, words: &str) -> String {
     Said::from(command.env("REDISCLI_AUTH", token).output().unwrap()).ok()
 }
 
+// claim: P74
 #[test]
 fn every_change_is_told_with_who_and_what_was_before() {
     if !need::redis() {
@@ -107,6 +108,7 @@ fn every_change_is_told_with_who_and_what_was_before() {
 
 /// What the clients of other systems change is told too, by the names that their keys have here; what their first use of a key
 /// makes is not.
+// claim: P74
 #[test]
 fn what_clients_of_other_systems_change_is_told() {
     if !(need::curl() && need::redis()) {
@@ -187,6 +189,7 @@ fn what_clients_of_other_systems_change_is_told() {
 }
 
 /// Where the trail cannot be written nothing is changed, and ids are still given out.
+// claim: P74
 #[test]
 fn nothing_is_changed_that_the_trail_cannot_tell_of() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,6 +221,7 @@ fn nothing_is_changed_that_the_trail_cannot_tell_of() {
 }
 
 /// Where a line has to be on disk first, an act that could not be told of is not said to be done.
+// claim: P74
 #[test]
 fn no_act_is_said_to_be_done_before_its_line_is_on_disk() {
     let folder = tempfile::tempdir().unwrap();

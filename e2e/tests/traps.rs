@@ -85,12 +85,9 @@ impl Place {
                 command.env(name, value);
             }
         }
-        let out = command
+        let out = run::at_home(&mut command, folder)
             .args(["-c", &format!("{{ {}\n}} 2>&1", step.command)])
-            .current_dir(folder)
             .env("PATH", format!("{}:{path}", folder.join("bin").display()))
-            .env("HOME", folder)
-            .env_remove("XDG_STATE_HOME")
             .stdin(Stdio::null())
             .output()
             .unwrap();

@@ -50,10 +50,8 @@ impl Drop for Unix {
 fn command(folder: &Path) -> Command {
     let address = |name: &str| format!("unix:{}", folder.join(name).display());
     let mut command = run::command(["serve", "--store", "memory:", "--threads", "2", "--json"]);
-    command
+    run::at_home(&mut command, folder)
         .args(["--http", &address("http.sock"), "--resp", &address("resp.sock")])
-        .current_dir(folder)
-        .env("HOME", folder)
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     command

@@ -114,6 +114,7 @@ fn make(zookeeper: &ZooKeeper, nodes: &[(&str, &str)]) {
     });
 }
 
+// claim: P14
 #[test]
 fn numbers_in_zookeeper_are_never_lent() {
     let Some(zookeeper) = ZooKeeper::borrow() else {
@@ -194,6 +195,7 @@ fn numbers_in_zookeeper_are_never_lent() {
         .ok();
 }
 
+// claim: P14
 #[test]
 fn numbers_in_tables_and_keys_are_never_lent() {
     let (Some(mariadb), Some(redis)) = (Mariadb::borrow(), Redis::run()) else {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{circles, layering, mutants, pages, rules, step, toys};
+use crate::{circles, claims, layering, mutants, pages, production, rules, step, toys};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -17,6 +17,10 @@ pub(crate) fn run() -> Result<(), String> {
     rules::check()?;
     eprintln!("+ no page of docs/ is too long, and every link leads somewhere");
     pages::check()?;
+    eprintln!("+ every file for production makes neither a store nor a sequence by itself");
+    production::check()?;
+    let (promises, tests) = claims::check()?;
+    eprintln!("+ every promise is shown by tests: {promises} claims, {tests} tests");
     eprintln!("+ no circle of files");
     circles::check()?;
     eprintln!("+ every planted bug can be planted");

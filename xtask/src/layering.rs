@@ -102,6 +102,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/tests/fork.rs",
     "crates/local/src/uuid/word.rs",
     "crates/ledger/src/store/embedded/handle.rs",
+    "crates/server/src/give_back.rs",
     "proof/src/disk/power.rs",
     "proof/src/forks.rs",
 ];

@@ -3,11 +3,13 @@
 mod bench;
 mod check;
 mod circles;
+mod claims;
 mod fresh;
 mod layering;
 mod mutants;
 mod pages;
 mod parts;
+mod production;
 mod programs;
 mod proof;
 mod provision;
@@ -23,7 +25,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  check            formatting, lints, docs, dependency direction, unsafe fences, licences
+  check            formatting, lints, docs, dependency direction, unsafe fences, licences, a test for every promise
   test [--deep] [--changed [REV]] [WORD...]
                    installs what the tests need where it can, then runs the tests, each in a process of its own, and
                    says which it ran, which it left and what took longest; with --deep also what takes minutes (the

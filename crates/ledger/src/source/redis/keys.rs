@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-/// A key as text: `\xHH` for a byte that is no UTF-8 or a control character, `\\` for a backslash, the rest as it is.
+/// A key as text: `\xHH` for a byte that is no UTF-8, or of a character that is not plain, `\\` for a backslash, the rest as it is.
 pub(super) fn text_of(key: &[u8]) -> String {
     let mut text = String::with_capacity(key.len());
     for chunk in key.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => text.push_str("\\\\"),
-                c if c.is_control() => c.to_string().bytes().for_each(|byte| escape(&mut text, byte)),
+                c if !mintage::is_plain(c) => c.to_string().bytes().for_each(|byte| escape(&mut text, byte)),
                 c => text.push(c),
             }
         }
