@@ -91,6 +91,7 @@ fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
     let three = three(primary);
     let stream = Proxy::to(three.0.engine.address());
     let replica = three.0.engine.replica(stream.address());
+    three.0.engine.bounded_by_replicas();
     let cut_off = |replica: &mut Redis| {
         let offset = |server: &Redis| server.info("master_repl_offset");
         eventually("the replica has a copy", || {

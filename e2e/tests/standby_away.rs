@@ -214,6 +214,10 @@ fn the_old_primary_without_replication_is_not_used_beside_the_promoted_one() {
         refused.message.contains("no other server writes to it"),
         "{refused:?}"
     );
+    // An operator stops the servers, and accepts it.
+    world
+        .lab
+        .wait(async { (first.close().await.ok(), second.close().await.ok()) });
     let accept = StoreSettings {
         accept_copy: true,
         ..patient()

@@ -219,6 +219,15 @@ fn a_promoted_replica_lacks_acknowledged_writes() {
         format!("{:?}", error.hint).contains("REPLICAOF NO ONE"),
         "{error:?}"
     );
+    // Allowed, it must not live on beside the one that is promoted.
+    let error = lab.refused(&lab.direct(), &lossy());
+    assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
+    assert!(
+        format!("{error:?}").contains("min-replicas-to-write 1"),
+        "{error:?}"
+    );
+    lab.engine.bounded_by_replicas();
+    lab.open_with(&lab.direct(), &lossy()).unwrap();
     // Nor does a replica take writes.
     let error = lab.refused(&replica.url(replica.address()), &lossy());
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");

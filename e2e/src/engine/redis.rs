@@ -56,6 +56,12 @@ impl Redis {
         Some(server)
     }
 
+    /// Takes no writes from ten seconds on after its replica fell silent.
+    pub fn bounded_by_replicas(&self) {
+        self.admin(&["CONFIG", "SET", "min-replicas-max-lag", "10"]);
+        self.admin(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    }
+
     /// A replica that follows this server through `stream`, and has its first copy.
     ///
     /// # Panics

@@ -20,6 +20,8 @@ pub(super) struct Met {
     /// How far it was known to have come when another copy of the store answered for the first time: up to here both
     /// copies have the same writes. Version 0: not at all.
     pub(super) common: Version,
+    /// Whether what is read later is compared with it: an instance's register carries no mark, and ends with it.
+    pub(super) lasts: bool,
     /// Only where a store may forget it.
     pub(super) body: Option<Arc<str>>,
 }
@@ -31,6 +33,7 @@ impl From<&Reserved> for Met {
             mark: mark.mark,
             token: mark.token,
             common: Version::of(0),
+            lasts: true,
             body: None,
         }
     }
@@ -40,6 +43,9 @@ impl Met {
     /// How `found`, which was read later, contradicts this (protocol E3); `None`: it does not. `may_fall`: whoever has
     /// a store to himself gives back what he did not use, with a higher version; elsewhere no mark ever falls.
     pub(super) fn gone_back(&self, found: Option<&Versioned>, may_fall: bool) -> Option<String> {
+        if !self.lasts {
+            return None;
+        }
         let Some(found) = found else {
             return (self.mark > 0).then(|| {
                 format!(
@@ -162,7 +168,8 @@ impl Memory {
             // Where a store may lose what it acknowledged, nothing is known to be kept.
             return self.note(key, found);
         }
-        if !self.lasts(key, found) || self.met.get(key).is_some_and(|met| met.version >= found.version) {
+        if !self.lasts(key, &found.value) || self.met.get(key).is_some_and(|met| met.version >= found.version)
+        {
             return;
         }
         self.look_at(copy);
@@ -171,36 +178,34 @@ impl Memory {
         }
         self.shown.push_back(Shown {
             key: key.clone(),
-            met: self.of(found),
+            met: self.of(key, found),
             begun: self.begun,
         });
     }
 
-    /// An instance's register carries no mark and ends with it.
-    fn lasts(&self, key: &Key, found: &Versioned) -> bool {
-        found.value.mark > 0 || (self.bodies && key.as_str().starts_with("pool/"))
+    fn lasts(&self, key: &Key, value: &Value) -> bool {
+        value.mark > 0 || (self.bodies && key.as_str().starts_with("pool/"))
     }
 
-    fn of(&self, found: &Versioned) -> Met {
+    fn of(&self, key: &Key, found: &Versioned) -> Met {
         Met {
             version: found.version,
             mark: found.value.mark,
             token: found.value.token,
             common: Version::of(0),
+            lasts: self.lasts(key, &found.value),
             body: self.bodies.then(|| Arc::from(found.value.body.as_str())),
         }
     }
 
     /// Remembers a register that was written, unless a newer one is remembered.
     pub(super) fn note(&mut self, key: &Key, found: &Versioned) {
-        if self.lasts(key, found) {
-            self.keep(key.clone(), self.of(found));
-        }
+        self.keep(key.clone(), self.of(key, found));
     }
 
     fn keep(&mut self, key: Key, mut met: Met) {
         if let Some(known) = self.met.get(&key) {
-            if known.version > met.version {
+            if known.lasts && known.version > met.version {
                 return;
             }
             met.common = known.common;
@@ -238,6 +243,7 @@ impl Memory {
                 mark,
                 token,
                 common: met.common,
+                lasts: met.lasts,
                 body: met.body.take(),
             };
         }
@@ -253,7 +259,7 @@ impl Memory {
     pub(super) fn drain(&mut self) -> Vec<(Key, Met)> {
         self.last = None;
         self.shown.clear();
-        self.met.drain().collect()
+        self.met.drain().filter(|(_, met)| met.lasts).collect()
     }
 }
 
@@ -316,6 +322,7 @@ mod tests {
         );
         let instance = Key::new("instance/1").unwrap();
         memory.note(&instance, &register(5, 0, 1));
-        assert_eq!(memory.met(&instance), None);
+        let gone = memory.met(&instance).and_then(|met| met.gone_back(None, false));
+        assert_eq!(gone, None);
     }
 }

@@ -37,6 +37,9 @@ const CONFIRM_TRIES: u32 = 3;
 /// The pause before each.
 const CONFIRM_PAUSE: Duration = Duration::from_millis(200);
 
+/// How often a write that met another copy of the store than before is made there.
+const COPY_TRIES: u32 = 3;
+
 /// A register is not made on what was known of the seal longer ago than this: two looks were missed.
 const UNSEALED_FOR_MS: u64 = 2_000;
 
@@ -429,11 +432,6 @@ impl Guard {
                 return Ok(Cas::Lost(self.read(asked, key).await?));
             }
         }
-        // With no wait between this and the call: another copy may answer from any moment on.
-        asked.copy = self.copy();
-        let Some(expected) = self.raw(key, asked, expected) else {
-            return Ok(Cas::Lost(self.read(asked, key).await?));
-        };
         if let Some(recovery) = &self.recovery {
             recovery.pay(self, key, before.as_ref().map_or(0, |met| met.mark), new.mark)?;
         }
@@ -441,12 +439,24 @@ impl Guard {
             token: masked(asked.epoch, new.token),
             ..new
         };
-        let write = self.memory().begin();
-        let answer = self.judged(
-            self.inner
-                .compare_and_set(key, expected, new.clone(), marks)
-                .await,
-        );
+        let mut tries = 0;
+        let (write, answer) = loop {
+            // With no wait between this and the call: another copy may answer from any moment on.
+            asked.copy = self.copy();
+            let Some(expected) = self.raw(key, asked, expected) else {
+                return Ok(Cas::Lost(self.read(asked, key).await?));
+            };
+            let write = self.memory().begin();
+            let written = self.inner.compare_and_set(key, expected, new.clone(), marks);
+            let answer = self.judged(written.await);
+            tries += 1;
+            // The store has found out with this call that another copy answers, and has done nothing.
+            let is_not_done = matches!(&answer, Err(error) if error.outcome == Outcome::NotDone);
+            let is_another = self.recovery.is_none() && self.copy() != asked.copy;
+            if !(is_not_done && is_another && tries < COPY_TRIES) {
+                break (write, answer);
+            }
+        };
         self.leave(asked, Outcome::Unknown)?;
         match answer {
             Ok(Cas::Done(version)) => {

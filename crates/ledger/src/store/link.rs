@@ -64,7 +64,14 @@ pub(super) struct Answering<S> {
     pub(super) durability: Durability,
     /// Which copy of the store it is.
     pub(super) incarnation: String,
+    /// Why it would go on beside a replica that is promoted, where that matters and the store can say so: of class L the
+    /// windows that it renews would be lent again there.
+    pub(super) unbounded: Option<String>,
 }
+
+/// What silences a primary that was cut off before its replica's servers begin.
+const BOUND_BY: &str = "CONFIG SET min-replicas-to-write 1 and CONFIG SET min-replicas-max-lag 10 on every node (and CONFIG REWRITE to keep \
+    it); or REPLICAOF NO ONE on each replica, so that none can be promoted";
 
 /// The record of `mint init`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -498,6 +505,17 @@ impl<D: Driver> Link<D> {
                 true => self.stop(error),
                 false => error,
             });
+        }
+        if let Some(why) = probe.unbounded.filter(|_| self.settings.allow_lossy) {
+            let kind = match self.was_open() {
+                true => StoreErrorKind::Unavailable,
+                false => StoreErrorKind::Denied,
+            };
+            let why = format!(
+                "{} may lose what it has acknowledged, and {why}",
+                self.driver.place()
+            );
+            return Err(StoreError::new(kind, Outcome::NotDone, why).with_hint(BOUND_BY));
         }
         let mut state = self.state();
         if let Some(before) = state.incarnation.replace(probe.incarnation.clone())

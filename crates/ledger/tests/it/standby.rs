@@ -265,6 +265,34 @@ fn what_was_shown_is_adopted_once_the_standby_is_back() {
 }
 
 #[test]
+fn a_database_that_is_started_anew_costs_nothing() {
+    in_paused_time(|| async {
+        let mut world = World::new();
+        let first = world.begin().await;
+        for copy in 0..5 {
+            let kept = world.primary.shown.dump();
+            world.primary.shown.fall_back_to(kept, &format!("started {copy}"));
+            sleep((1 + copy) * SECOND).await;
+            assert_eq!(world.take(&first).await, 7);
+        }
+        // Register and stock are held on: there is no gap.
+        for sequence in ["orders", "bills"] {
+            let mut had: Vec<i64> = world
+                .issued
+                .iter()
+                .filter(|(of, _)| of == sequence)
+                .map(|(_, number)| *number)
+                .collect();
+            had.sort_unstable();
+            assert!(
+                had.len() > 100 && had.iter().copied().eq(1..=had.len() as i64),
+                "{sequence}: {had:?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn a_change_that_is_answered_is_kept() {
     in_paused_time(|| async {
         let mut world = World::new();

@@ -9,7 +9,7 @@ use crate::common::mysql::My;
 use crate::face_postgres::Pg;
 
 /// A name that every face can say: CosId's have a namespace.
-const NAME: &str = "shop.orders";
+pub(crate) const NAME: &str = "shop.orders";
 
 /// Every face that counts, by the name of its sequence, without a prefix.
 fn all_on(config: &mut Config) {
@@ -41,10 +41,10 @@ fn all_on(config: &mut Config) {
 
 /// How a client takes numbers of it: the face, the request, how many, and the answer, where {F} is the first of them,
 /// {L} the last, {P} the one before, and … anything.
-type Way = (&'static str, &'static str, i64, &'static str);
+pub(crate) type Way = (&'static str, &'static str, i64, &'static str);
 
 /// Every face whose ids are numbers of a sequence, by each of its ways.
-const WAYS: &[Way] = &[
+pub(crate) const WAYS: &[Way] = &[
     (
         "http",
         "POST /v1/sequences/shop.orders/next",
@@ -121,21 +121,44 @@ const WAYS: &[Way] = &[
 const OTHERS: &[&str] = &["grpc", "thrift", "sonyflake", "gosnowflake"];
 
 /// A server with every face, and connections that stay.
-struct All {
+pub(crate) struct All {
     server: Server,
     pg: Pg,
     my: My,
 }
 
 impl All {
-    fn start() -> All {
+    pub(crate) fn start() -> All {
         let server = Server::with(all_on);
         server.make(NAME, "{}");
         let (pg, my) = (Pg::new(&server), My::open(&server, "other"));
         All { server, pg, my }
     }
 
-    fn ask(&mut self, face: &str, request: &str) -> String {
+    /// Asks for a change of the sequence, and answers whether it was made.
+    pub(crate) fn change(&mut self, face: &str, request: &str) -> bool {
+        match face {
+            "postgres" => !self
+                .pg
+                .query(request)
+                .iter()
+                .any(|line| line.starts_with("ERROR")),
+            "mysql" => !self.my.ask(request).starts_with("ERR"),
+            "resp" => {
+                let mut client = self.server.face(face);
+                !client.send(format!("{request}\r\n")).line().starts_with('-')
+            }
+            _ => {
+                let mut words = request.splitn(3, ' ');
+                let [method, target, body] = std::array::from_fn(|_| words.next().unwrap_or_default());
+                let json = [("content-type", "application/json")];
+                let answer = self.server.http().ask_with(method, target, &json, body);
+                answer.status < 300
+            }
+        }
+    }
+
+    pub(crate) fn ask(&mut self, face: &str, request: &str) -> String {
         match face {
             "postgres" => {
                 let row = self
@@ -149,7 +172,7 @@ impl All {
             "resp" | "idgo" => {
                 let mut client = self.server.face(face);
                 let reply = client.send(format!("{request}\r\n")).line();
-                match reply.starts_with('$') {
+                match reply.starts_with('$') && reply != "$-1" {
                     true => client.line(),
                     false => reply,
                 }

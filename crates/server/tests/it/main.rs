@@ -20,6 +20,7 @@ mod face_prest;
 mod face_sonyflake;
 mod face_tinyid;
 mod faults;
+mod histories;
 mod http;
 mod kept;
 mod live;

@@ -147,6 +147,9 @@ impl Sequences {
         if let Some(mark) = standing
             && (matches!(way, Way::Ceiling(_)) || !before.has_more())
         {
+            // It was shown, and need not be kept (protocol R6): written again, it is once this is acknowledged.
+            let fencing = before.fencing().map(|fencing| fencing.to_string());
+            held.script(&comment_on(&before.key, fencing.as_deref())).await?;
             return Ok(Fenced { mark });
         }
         self.lock(held, &before.key).await?;

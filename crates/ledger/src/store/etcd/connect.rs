@@ -385,6 +385,7 @@ impl Driver for Etcd {
                 whole: !connection.range(&self.names.sentinel).await?.kvs.is_empty(),
                 durability: judge(voters),
                 incarnation: format!("cluster {:016x}", header.cluster_id),
+                unbounded: None,
             })
         })
     }

@@ -227,6 +227,7 @@ impl Driver for Redis {
                 whole: whole.is_some(),
                 durability: judge(&found),
                 incarnation: found.incarnation(),
+                unbounded: found.unbounded(),
             })
         })
     }
@@ -240,7 +241,14 @@ pub(super) async fn found(connection: &mut MultiplexedConnection) -> Result<Foun
         .arg("*append*")
         .query_async(connection)
         .await;
-    let found = Found::new(answered(info)?.as_deref(), answered(config)?);
+    let replicas: Result<Vec<String>, _> = redis::cmd("CONFIG")
+        .arg("GET")
+        .arg("min-replicas-*")
+        .query_async(connection)
+        .await;
+    let config = answered(config)?.zip(answered(replicas)?);
+    let config = config.map(|(appended, replicas)| [appended, replicas].concat());
+    let found = Found::new(answered(info)?.as_deref(), config);
     if let Some(master) = found.replica_of() {
         let why = format!("it is a replica, writes go to its master {master}");
         return Err(Failure::Useless(StoreErrorKind::Unavailable, why));

@@ -43,6 +43,27 @@ impl Found {
         self.info("redis_mode") == "cluster"
     }
 
+    /// Why it would take writes on beside a replica of it that was promoted.
+    pub(super) fn unbounded(&self) -> Option<String> {
+        let replicas = self.replicas();
+        let setting = |name: &str| self.config.as_ref()?.get(name)?.parse::<u64>().ok();
+        let (wanted, lag) = (
+            setting("min-replicas-to-write")?,
+            setting("min-replicas-max-lag")?,
+        );
+        let is_bounded = wanted > 0 && (1..=LAG_MAX_S).contains(&lag);
+        (replicas > 0 && !is_bounded).then(|| {
+            format!(
+                "{replicas} replica(s) follow it: cut off from one that is promoted, it takes writes on \
+                 (min-replicas-to-write {wanted}, min-replicas-max-lag {lag}), and workers are lent on both sides"
+            )
+        })
+    }
+
+    fn replicas(&self) -> u32 {
+        self.info("connected_slaves").parse().unwrap_or(0)
+    }
+
     /// Changes when the process is another one, or when the data came from another one.
     pub(super) fn incarnation(&self) -> String {
         format!(
@@ -52,6 +73,10 @@ impl Found {
         )
     }
 }
+
+/// After this many seconds without its replica a primary must fall silent: windows of class L end 30 s later, before the other
+/// side lends their workers (40 s after its promotion).
+const LAG_MAX_S: u64 = 10;
 
 /// Everything that stands between a write's answer and the disk, each with the setting that changes it.
 pub(super) fn judge(found: &Found) -> Durability {
@@ -103,7 +128,7 @@ pub(super) fn judge(found: &Found) -> Durability {
         let why = format!("maxmemory-policy is {}", found.info("maxmemory_policy"));
         add(&why, "CONFIG SET maxmemory-policy noeviction");
     }
-    let replicas = found.info("connected_slaves").parse().unwrap_or(0u32);
+    let replicas = found.replicas();
     if replicas > 0 {
         add(
             &format!(
@@ -130,6 +155,32 @@ pub(super) fn judge(found: &Found) -> Durability {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_primary_that_would_live_on_beside_a_promoted_replica_says_so() {
+        let info =
+            |replicas: u32| GOOD.replace("connected_slaves:0", &format!("connected_slaves:{replicas}"));
+        let config = |wanted: &str, lag: &str| {
+            let flat = ["min-replicas-to-write", wanted, "min-replicas-max-lag", lag];
+            Some(flat.map(String::from).to_vec())
+        };
+        for (replicas, wanted, lag, says) in [
+            (0, "0", "10", false),
+            (1, "0", "10", true),
+            (1, "1", "10", false),
+            (2, "1", "5", false),
+            (1, "1", "0", true),
+            (1, "1", "60", true),
+        ] {
+            let found = Found::new(Some(&info(replicas)), config(wanted, lag));
+            assert_eq!(found.unbounded().is_some(), says, "{replicas} {wanted} {lag}");
+        }
+        assert_eq!(
+            Found::new(Some(&info(1)), None).unbounded(),
+            None,
+            "nothing is known of it"
+        );
+    }
 
     const GOOD: &str = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:ab\r\nmaxmemory:0\r\n\
         maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_base_size:88\r\n\

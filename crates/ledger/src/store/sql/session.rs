@@ -100,7 +100,7 @@ macro_rules! session {
             ) -> $crate::runtime::BoxFuture<'a, Result<(), sqlx::Error>> {
                 let sql = sqlx::AssertSqlSafe(sql.to_string());
                 Box::pin(async move {
-                    sqlx::raw_sql(sql).execute(self).await?;
+                    $crate::store::sql::warned::unwarned(sqlx::raw_sql(sql).execute(self)).await?;
                     Ok(())
                 })
             }

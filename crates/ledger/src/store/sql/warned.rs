@@ -82,8 +82,10 @@ mod tests {
         let said = |level: Level| async move {
             tokio::task::yield_now().await;
             match level {
-                Level::WARN => tracing::warn!(target: TARGET, "canceling wait for synchronous replication"),
-                _ => tracing::info!(target: TARGET, "a notice"),
+                Level::WARN => {
+                    tracing::event!(target: TARGET, Level::WARN, "canceling wait for synchronous replication")
+                }
+                _ => tracing::event!(target: TARGET, Level::INFO, "a notice"),
             }
             tokio::task::yield_now().await;
             Ok(7)
@@ -95,7 +97,7 @@ mod tests {
             "and nothing of before is left"
         );
         let ours = async {
-            tracing::warn!("a warning of ours");
+            tracing::event!(Level::WARN, "a warning of ours");
             Ok(7)
         };
         assert_eq!(run(ours).unwrap(), 7);

@@ -283,6 +283,7 @@ impl Driver for ZooKeeper {
                         whole: true,
                         durability: judge(None),
                         incarnation: String::new(),
+                        unbounded: None,
                     });
                 }
                 Err(Error::NoAuth) => {
@@ -316,6 +317,7 @@ impl Driver for ZooKeeper {
                 whole: sentinel.is_some(),
                 durability: judge(config.as_deref()),
                 incarnation: format!("made at zxid {:x}", stat.czxid),
+                unbounded: None,
             })
         })
     }
