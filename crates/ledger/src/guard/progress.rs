@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A start that knows nothing waits with its first reservation for the others: one that lives raises the counter
-//! within a second, or has found the store set back and says so here. Three seconds of silence: nobody lives.
+//! within a second, or has found the store set back and says so here. Six seconds of silence: nobody lives.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,8 +29,9 @@ use crate::store::{
     Versioned,
 };
 
-/// How long the first reservation of a process waits at most for others that live: three renewals.
-const OTHERS_WITHIN: Duration = Duration::from_secs(3);
+/// How long the first reservation of a process waits at most for others that live: one whose connection broke with the
+/// store may need two tries of two seconds, and another second to see that it was set back.
+const OTHERS_WITHIN: Duration = Duration::from_secs(6);
 /// How often it looks meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How often a lost race for the register is tried again.

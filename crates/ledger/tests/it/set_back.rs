@@ -273,7 +273,7 @@ fn a_new_server_waits_no_longer_than_the_others_need() {
         let begun = Instant::now();
         let last = world.start(None).await.unwrap();
         world.take(&last, 50).await.unwrap();
-        assert!(begun.elapsed() <= 4 * SECOND, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() <= 7 * SECOND, "{:?}", begun.elapsed());
     });
 }
 
