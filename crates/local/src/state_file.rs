@@ -683,15 +683,15 @@ mod tests {
     #[test]
     fn the_data_folder_is_one_place_wherever_a_command_is_started() {
         let rows = [
-            (false, Some("/data"), Some("/home/u"), Some("/data/mint")),
+            (false, Some("/data"), Some("/own"), Some("/data/mint")),
             (true, Some("/data"), Some("/root"), Some("/data/mint")),
             (true, None, Some("/root"), Some("/var/lib/mint")),
             (true, Some("relative"), None, Some("/var/lib/mint")),
             (
                 false,
                 Some("relative"),
-                Some("/home/u"),
-                Some("/home/u/.local/share/mint"),
+                Some("/own"),
+                Some("/own/.local/share/mint"),
             ),
             (false, None, Some(""), None),
             (false, None, None, None),

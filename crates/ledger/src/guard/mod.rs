@@ -243,13 +243,10 @@ impl Guard {
         if let Some(watch) = &self.watch {
             watch.admit(self).await?;
         }
-        match &self.recovery {
-            Some(recovery) => {
-                recovery.settle(self).await?;
-                Ok(self.now())
-            }
-            None => Ok(self.now()),
+        if let Some(recovery) = &self.recovery {
+            recovery.settle(self).await?;
         }
+        Ok(self.now())
     }
 
     fn now(&self) -> Shown {
