@@ -71,6 +71,16 @@ impl Raise {
         }
     }
 
+    /// Whether a window's mark is at the floor already, or at most `within` before it.
+    pub(crate) fn has_raised(&self, key: &Key, value: &Value, within: Duration) -> bool {
+        let Some(rest) = key.as_str().strip_prefix("window/") else {
+            return false;
+        };
+        let floor = self.floor.saturating_sub(within);
+        self.ticks(rest, &value.body)
+            .is_some_and(|ticks| value.mark >= ticks.after(floor))
+    }
+
     /// By the pool's own record; by the window's, where that is gone.
     fn ticks(&self, window: &str, body: &str) -> Option<Ticks> {
         let pool = window.rsplit_once('/').map_or(window, |(pool, _)| pool);

@@ -9,6 +9,9 @@
 //!   memory     what this process remembers to be higher or newer is written again
 //! ```
 //!
+//! Servers that find it out at once all recover, and one of them is noted. What the others did meanwhile costs numbers,
+//! and nobody a window: one that was raised already is left as it is.
+//!
 //! The bound on numbers is true since every server keeps to `max_rate`; the one on windows leans on the clocks
 //! that were validated within 5 s (protocol W6). Nothing else here does. Every recovery raises the *epoch*, which
 //! stands in the upper bits of versions, so that no write from before can pass for one from after.
@@ -473,10 +476,16 @@ async fn raise_one(
     for _ in 0..RAISE_TRIES {
         let there = found.as_ref().map(|found| found.value.clone());
         let ours = met.and_then(Met::value);
-        let higher = ours
-            .as_ref()
-            .map_or(0, |ours| ours.mark)
-            .max(there.as_ref().map_or(0, |there| there.mark));
+        let mark_of = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.mark);
+        let higher = mark_of(&ours).max(mark_of(&there));
+        // By another server that recovers at this moment; written again, a window would be lost to its holder, who goes
+        // on from what that one wrote. Whichever of the two is noted, nobody takes a window before its floor.
+        if let Some(there) = &there
+            && there.mark == higher
+            && raise.has_raised(key, there, SLACK)
+        {
+            return Ok(());
+        }
         let body = match (there, ours) {
             (Some(there), Some(ours)) if generation(&ours.body) > generation(&there.body) => ours.body,
             (Some(there), _) => there.body,

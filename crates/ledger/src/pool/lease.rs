@@ -69,6 +69,12 @@ impl Lease {
     }
 }
 
+/// Whether a record says that this is the window of this holder.
+fn names_holder(found: &Versioned, owner: &Owner, lease: &Lease) -> bool {
+    WindowBody::read(found)
+        .is_ok_and(|body| body.owner == owner.id && body.from == lease.from && !body.retired)
+}
+
 impl Pool {
     pub(super) fn end_at(&self, from: u64, age: Duration) -> u64 {
         let age = age.as_nanos() / self.ticks.tick().as_nanos().max(1);
@@ -253,7 +259,7 @@ impl Pool {
                 lease.extended(version, until);
                 Renewal::Extended
             }
-            Ok(Cas::Lost(found)) if self.may_reassert(lease, found.as_ref(), now) => {
+            Ok(Cas::Lost(found)) if self.may_reassert(owner, lease, found.as_ref(), now) => {
                 self.reassert(owner, lease, found, until).await
             }
             Ok(Cas::Lost(Some(found))) => self.if_landed(lease, found).await,
@@ -301,10 +307,16 @@ impl Pool {
 
     /// Whether a record that the store has lost and recovered is still ours to extend: nobody can have taken a
     /// window that lasts, and nobody takes one before the floor (class L; leans on clocks within 5 s).
-    fn may_reassert(&self, lease: &Lease, found: Option<&Versioned>, now: u64) -> bool {
-        let lasts = lease.until > now.saturating_add(self.ticks_in(CLOCKS_APART));
-        let raised_only = found.is_none_or(|found| found.value.mark <= self.floor_tick().max(lease.until));
-        lease.version.epoch() != self.context.epoch() && lasts && raised_only
+    fn may_reassert(&self, owner: &Owner, lease: &Lease, found: Option<&Versioned>, now: u64) -> bool {
+        let apart = self.ticks_in(CLOCKS_APART);
+        let lasts = lease.until > now.saturating_add(apart);
+        let floor = self.floor_tick();
+        // Of several servers that recover at once one is noted, and another may have raised the mark, above its floor.
+        let raised_only = |found: &Versioned| {
+            found.value.mark <= floor.max(lease.until)
+                || found.value.mark <= floor.saturating_add(apart) && names_holder(found, owner, lease)
+        };
+        lease.version.epoch() != self.context.epoch() && lasts && found.is_none_or(raised_only)
     }
 
     async fn reassert(

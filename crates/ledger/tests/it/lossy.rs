@@ -8,7 +8,7 @@ use mintage_ledger::*;
 use mintage_testing::{Distinct, invariant};
 use tokio::time::sleep;
 
-use crate::machines::{Cluster, Node, in_paused_time};
+use crate::machines::{Cluster, Node, On, in_paused_time};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -148,6 +148,44 @@ fn a_lossy_store_that_fell_back_repeats_nothing_and_holders_go_on() {
             sleep(SECOND).await;
         }
     });
+}
+
+/// Over a store that takes its time, so that their steps are interleaved, and on clocks a few milliseconds apart, so that
+/// what the one raises is not what the others would.
+// claim: P31
+#[test]
+fn servers_that_recover_at_once_leave_each_other_their_windows() {
+    for seed in 1..=20 {
+        in_paused_time(|| async {
+            let store = MemoryStore::shared(1);
+            let mut cluster = lossy(&store);
+            let plan = FaultPlan {
+                seed,
+                max_delay: Duration::from_millis(20),
+                ..FaultPlan::NONE
+            };
+            cluster.store = FaultyStore::new(store.clone(), Arc::new(On(cluster.machine())), plan);
+            let mut nodes = Vec::new();
+            for (name, ahead_ms) in [("a", 0), ("b", 7), ("c", 15)] {
+                let machine = cluster.machine();
+                machine.step(ahead_ms);
+                nodes.push(cluster.node_on(name, machine).await);
+            }
+            let mut seen = Seen::default();
+            for round in 0..200 {
+                if round == 60 {
+                    seen.refused = 0;
+                    store.fall_back_to(store.dump(), "restarted");
+                }
+                for node in &nodes {
+                    seen.use_all(node, round).await;
+                }
+                sleep(Duration::from_millis(300)).await;
+            }
+            // Nobody waits until windows may begin again, which is half a minute of every round.
+            assert!(seen.refused <= 12, "seed {seed}: {} refused", seen.refused);
+        });
+    }
 }
 
 #[test]
