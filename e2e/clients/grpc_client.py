@@ -122,7 +122,11 @@ def everything():
     renewed = mint.RenewWindow(**held, version=lent.version)
     said["renewed"] = renewed.until_tick > lent.from_tick
     said["lost"] = refusal(mint.RenewWindow, **held, version=lent.version)
-    mint.EndWindow(**held, version=renewed.version)
+    tries = [mint.RenewWindow(**held, version=renewed.version, attempt="a-random-attempt") for _ in range(3)]
+    said["repeated"] = all((one.version, one.until_tick) == (renewed.version + 1, tries[0].until_tick) for one in tries)
+    said["ticks"] = [lent.tick_ns, lent.from_tick <= lent.now_tick <= lent.until_tick]
+    said["counted"] = refusal(mint.RenewWindow, **held, version=renewed.version + 1, attempt="2")
+    mint.EndWindow(**held, version=renewed.version + 1)
     said["dropped"] = list(mint.DropSequence(name="steps").pending)
     said["pool dropped"] = refusal(lambda: mint.DropPool(name="sony"))[0]
     return said

@@ -106,6 +106,8 @@ impl Browser {
                     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--lang=en",
                     "--force-color-profile=srgb", "--window-size=1280,1000", profile,
+                    // A name that somebody else has pointed at this machine.
+                    "--host-resolver-rules=MAP evil.example 127.0.0.1",
                 ],
                 "perfLoggingPrefs": {"enableNetwork": true, "enablePage": false},
             },

@@ -85,6 +85,20 @@ pub struct Row {
     refused: u64,
 }
 
+impl Row {
+    /// Prints the row of a test that compares ids as they come, and has passed: `ids` of them, none twice.
+    pub fn passed(store: &'static str, fault: impl fmt::Display, ids: usize) {
+        let row = Row {
+            store,
+            fault: fault.to_string(),
+            ids: ids as u64,
+            repeats: 0,
+            refused: 0,
+        };
+        need::say(&row.to_string());
+    }
+}
+
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -467,11 +481,24 @@ pub fn eventually(what: &str, is_so: impl FnMut() -> bool) {
     assert!(within_a_minute(is_so), "not within a minute: {what}");
 }
 
+/// Waits until something is so that takes its time by design, such as a window that runs out.
+///
+/// # Panics
+/// When it is not within five minutes.
+#[track_caller]
+pub fn at_length(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(within(Duration::from_secs(300), is_so), "never: {what}");
+}
+
 /// Waits until something is so, a minute at most: whether it is.
-pub fn within_a_minute(mut is_so: impl FnMut() -> bool) -> bool {
+pub fn within_a_minute(is_so: impl FnMut() -> bool) -> bool {
+    within(Duration::from_secs(60), is_so)
+}
+
+fn within(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() {
-        if begun.elapsed() > Duration::from_secs(60) {
+        if begun.elapsed() > patience {
             return false;
         }
         std::thread::sleep(PACE);

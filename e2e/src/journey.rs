@@ -262,6 +262,7 @@ pub struct Walk<'a> {
     seen: Seen,
     faketime: bool,
     told_of_bug: bool,
+    patient: bool,
 }
 
 /// How long somebody tries again what is refused for the moment.
@@ -292,6 +293,8 @@ impl Walk<'_> {
             ground,
             faketime,
             told_of_bug: false,
+            // Where no store hangs, a busy machine must not look as if one did.
+            patient: !journey.steps.iter().any(|step| matches!(step, Step::Down(_))),
         };
         walk.initialise()?;
         for (at, step) in journey.steps.iter().enumerate() {
@@ -341,9 +344,11 @@ impl Walk<'_> {
 
     fn start(&mut self, name: &'static str, args: &str) -> Start {
         let faketime = if self.faketime { need::faketime() } else { None };
+        let patient = self.patient;
         let machine = self.machine(name);
         machine.starts += 1;
         let start = Start::in_folder(&machine.folder).args(args.split_whitespace());
+        let start = if patient { start.patient() } else { start };
         match faketime {
             Some(faketime) => {
                 let environment = faketime.environment(&machine.folder.join("clock"));

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use mintage_e2e::engine::port;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::server::{Server, Start};
-use mintage_e2e::store_suite::Engine;
+use mintage_e2e::store_suite::{Engine, make_set};
 use mintage_e2e::{binary, need, run};
 use mintage_testing::{Distinct, invariant};
 
@@ -27,6 +27,8 @@ impl Servers {
             std::fs::create_dir(&own).unwrap();
             let at = port::free();
             let start = Start::in_folder(&own).args(["--face".to_string(), format!("cosid={at}")]);
+            // Its ids are told from numbers of segments.
+            let start = start.under(["env", "MINT_FACES__COSID__SHARE=snowflake"]);
             (start.args(args.iter().copied()), at)
         };
         let starts: Vec<_> = (0..count).map(start).collect();
@@ -156,4 +158,45 @@ fn curl_is_answered_as_by_the_original() {
     );
     let next = curl(&["-X", "PATCH"], "/segments/shop/order?step=1");
     assert_eq!(next, format!("{} 200", last + 1), "none of that took a number");
+}
+
+/// Clients reckon the numbers of a segment from its last one: no store of a set has such a run, and the answer says so.
+#[test]
+fn on_a_set_of_stores_segments_are_refused_in_words_and_all_else_is_served() {
+    let (Some(first), Some(second)) = (Redis::run(), Redis::run()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let set = make_set(folder.path(), &[&first, &second]);
+    let server = Start::in_folder(folder.path())
+        .args(["--store", &set, "--face", "cosid=main"])
+        .ready();
+    let words = "a run of 100 numbers: each of the 2 stores has its own share, so that none has a run";
+    let refused = server.http("PATCH", "/segments/shop/orders?step=100", "");
+    let body = format!(r#"{{"code":"500","msg":"{words}","errors":[]}}"#);
+    assert_eq!((refused.status, refused.text()), (500, body));
+    let refused = server
+        .redis()
+        .ask(&["INCRBY", "cosid:shop.orders", "100"])
+        .unwrap();
+    assert!(
+        refused.text().is_some_and(|said| said.contains(words)),
+        "{refused:?}"
+    );
+    let single = server.http("PATCH", "/segments/shop/orders?step=1", "");
+    assert_eq!(single.status, 200, "{}", single.text());
+    let mut ids = Distinct::of("ids");
+    for _ in 0..100 {
+        let id = server.http("GET", "/ids", "").text();
+        ids.add(id.parse::<u64>().unwrap());
+    }
+    let lease = "/machines/dev?machineBit=10&instanceId=a&stable=false&safeGuardDuration=PT5M";
+    for _ in 0..2 {
+        let leased = server.http("POST", lease, "");
+        assert!(
+            leased.text().starts_with(r#"{"machineId":0,"#),
+            "{}",
+            leased.text()
+        );
+    }
 }

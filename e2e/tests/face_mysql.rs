@@ -2,7 +2,9 @@
 //! the face.
 #![allow(clippy::unwrap_used)]
 
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::sqlwire::clients::{self, Client, as_from_the_original};
@@ -10,6 +12,7 @@ use mintage_e2e::sqlwire::face::Faces;
 use mintage_e2e::sqlwire::originals;
 use mintage_e2e::sqlwire::place::Place;
 use mintage_e2e::{binary, need};
+use mintage_testing::Distinct;
 
 /// What these clients are given, from MariaDB and from the face.
 #[track_caller]
@@ -228,4 +231,50 @@ fn a_dump_of_sequences_and_tickets_is_loaded_and_goes_on_where_they_were() {
         (ours.as_str(), ours == next(&original, ticket)),
         ("72157623227190425\n", true)
     );
+}
+
+/// Libraries that count in tables of their own are given each number once, while their server is killed. Each run is
+/// what its client reckons out of one row.
+#[test]
+#[ignore = "minutes: many kills"]
+fn libraries_that_count_in_tables_are_given_each_number_once_over_kills() {
+    let Some(clients) = clients::java("LibraryTables.java") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut faces = Faces::run(folder.path(), &["mysql"], &[]);
+    let mut child = clients[0]
+        .command(&faces.place("mysql"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut all: BTreeMap<String, Distinct<u64>> = BTreeMap::new();
+    let (mut runs, mut is_done) = (0, false);
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        let [name, first, last] = line.split(' ').collect::<Vec<_>>()[..] else {
+            is_done = line == "ok";
+            continue;
+        };
+        let distinct = all.entry(name.into()).or_insert_with(|| Distinct::of("numbers"));
+        for number in first.parse::<u64>().unwrap()..=last.parse().unwrap() {
+            distinct.add(number);
+        }
+        runs += 1;
+        if runs % 200 == 0 {
+            faces.kill_and_start();
+        }
+    }
+    assert!(child.wait().unwrap().success() && is_done);
+    let counts: Vec<_> = all.iter().map(|(name, all)| (name.as_str(), all.len())).collect();
+    let (segments, tags) = (
+        50..150,
+        (0..100).map(|round| if round % 3 == 0 { 1000 } else { 500 + round }),
+    );
+    let expected = [
+        ("cosid", 4 * segments.sum::<usize>()),
+        ("leaf", 4 * tags.sum::<usize>()),
+        ("machine", 4),
+    ];
+    assert_eq!((counts, runs), (expected.to_vec(), 4 * 201));
 }

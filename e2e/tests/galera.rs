@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mintage_e2e::cluster::Row;
 use mintage_e2e::engine::galera::{Galera, NODES};
 use mintage_e2e::proxy::Proxy;
 use mintage_e2e::store_suite::{patient, quick, until_ok};
@@ -145,6 +146,11 @@ fn nodes_that_come_and_go_one_by_one_stop_nobody() {
         let started = lab.ledger(&lab.on(node));
         lab.take_many(&started, 20);
     }
+    Row::passed(
+        "galera",
+        "class D, nodes end and come back one by one",
+        lab.seen.len(),
+    );
 }
 
 /// All nodes have ended and the one most behind is bootstrapped: the cluster's UUID is the same, 300 acknowledged
@@ -183,6 +189,11 @@ fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {
         }
     };
     assert!(matches!(stopped, LedgerError::Stopped(_)), "{stopped:?}");
+    Row::passed(
+        "galera",
+        "class D, the node most behind is bootstrapped: refused",
+        lab.seen.len(),
+    );
 }
 
 /// A node is cut off, and then made a cluster of its own although the others go on: same UUID, same configuration id.
@@ -216,4 +227,9 @@ fn a_node_cut_off_is_not_believed_even_when_bootstrapped() {
     };
     assert!(matches!(stopped, LedgerError::Stopped(_)), "{stopped:?}");
     lab.take_many(&ours, 20);
+    Row::passed(
+        "galera",
+        "class D, a node cut off is bootstrapped beside the others: refused",
+        lab.seen.len(),
+    );
 }

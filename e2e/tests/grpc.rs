@@ -111,11 +111,16 @@ fn a_client_that_asks_what_there_is_can_call_all_of_it() {
     );
     assert_eq!(with("series"), json!(["1", "4", "7", "10", "13"]));
     assert_eq!(with("dates"), json!(["2024-02-28", "2024-02-29", "2024-03-01"]));
-    for yes in ["formats", "presets", "renewed"] {
+    for yes in ["formats", "presets", "renewed", "repeated"] {
         assert_eq!(with(yes), json!(true), "{yes}");
     }
     assert_eq!((with("dropped"), with("pool dropped")), (json!([]), json!("OK")));
     assert_eq!(with("lost")[0], "ABORTED");
+    assert_eq!(with("ticks"), json!([1_000_000, true]));
+    assert_eq!(
+        (&said["counted"][0], &said["counted"][1]),
+        (&json!("INVALID_ARGUMENT"), &json!("INVALID_ARGUMENT"))
+    );
     for (what, status, reason, says) in [
         ("name", "INVALID_ARGUMENT", "INVALID_NAME", "name is empty"),
         ("count", "INVALID_ARGUMENT", "INVALID_COUNT", "from 1 to 10000"),

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use mintage_e2e::cluster::Row;
 use mintage_e2e::engine::etcd::Etcd;
 use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::engine::postgres::Postgres;
@@ -152,7 +153,7 @@ impl<E: Engine> Lab<E> {
 }
 
 /// How the servers end before the store is set back.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum End {
     Stop,
     Kill,
@@ -191,6 +192,12 @@ fn journey_in<E: Engine, S>(
     lab.refuses(other);
     lab.refuses(0);
     lab.restored(&[0, other]);
+    let (store, end) = (lab.engine.scheme(), format!("{end:?}").to_lowercase());
+    Row::passed(
+        store,
+        format_args!("set back after a {end}: refused until restored"),
+        lab.given.len(),
+    );
 }
 
 /// The same with the folder of the data.
@@ -238,6 +245,12 @@ fn living<E: Engine>(engine: Option<E>) {
     lab.refuses(0);
     lab.refuses(new);
     lab.restored(&[0, new]);
+    let store = lab.engine.scheme();
+    Row::passed(
+        store,
+        "set back under a server that lives: refused until restored",
+        lab.given.len(),
+    );
 }
 
 macro_rules! engines {

@@ -1128,6 +1128,7 @@ fn columns_are_found_with_their_types_and_largest_numbers() {
     let wanted = Wanted {
         matching: vec!["*.b.*".into()],
         full: false,
+        ..Wanted::default()
     };
     assert_eq!(
         lab.wait(open(&lab, "auto_increment").list(&wanted))

@@ -209,6 +209,7 @@ fn columns_are_found_with_their_types_and_largest_numbers() {
     let full = Wanted {
         matching: vec!["public.sha*".into()],
         full: true,
+        ..Wanted::default()
     };
     let listed = lab.wait(source.list(&full)).unwrap();
     assert_eq!(listed.counters.len(), 1);

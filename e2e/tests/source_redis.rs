@@ -327,6 +327,7 @@ fn lists_have_a_limit() {
     let wanted = Wanted {
         matching: vec!["ord?rs".into()],
         full: false,
+        ..Wanted::default()
     };
     let listed = lab.wait(few.list(&wanted)).unwrap();
     assert_eq!((listed.counters.len(), listed.failed.len()), (1, 0));

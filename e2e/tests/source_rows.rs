@@ -833,6 +833,7 @@ fn counters_are_found_in_every_schema() {
     let wanted = Wanted {
         matching: vec!["shop.*".into()],
         full: false,
+        ..Wanted::default()
     };
     assert_eq!(lab.wait(source.list(&wanted)).unwrap().counters.len(), 3);
     // Every kind that is found by looking, from one URL without a kind.

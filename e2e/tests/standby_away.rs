@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mintage_e2e::cluster::Row;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::engine::process::pause;
 use mintage_e2e::store_suite::{Engine, Lab, key, patient, until_ok};
@@ -167,6 +168,8 @@ fn what_the_primary_shows_and_no_standby_confirmed_is_not_given_out() {
         let served = world.take(&second, 30) + world.take(&first, 30);
         assert!(served > 60, "{ends:?}: both go on, {served}");
         assert!(store.stopped().is_none(), "{ends:?}: {:?}", store.stopped());
+        let event = format!("class S, what no standby confirmed is seen ({ends:?}), standby promoted");
+        Row::passed("postgres", event, world.issued.len());
     }
 }
 
@@ -188,6 +191,11 @@ fn a_copy_that_lagged_does_not_vouch_for_itself() {
     let error = world.lab.refused(&world.lab.proxied(), &patient());
     assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
     assert!(error.message.contains("said by this copy alone"), "{error:?}");
+    Row::passed(
+        "postgres",
+        "class S switched off for a minute, standby promoted: refused",
+        world.issued.len(),
+    );
 }
 
 // claim: P30
@@ -227,4 +235,6 @@ fn the_old_primary_without_replication_is_not_used_beside_the_promoted_one() {
     let raised = raise_in_place(&*tool, Advance::By(0), Duration::from_secs(600), &*runtime);
     world.lab.wait(raised).unwrap();
     world.lab.open(&world.lab.proxied());
+    let event = "class S, the old primary is back without replication, beside the promoted: refused";
+    Row::passed("postgres", event, world.issued.len());
 }

@@ -231,6 +231,11 @@ pub const BUGS: &[Bug] = &[
         "a window that was lost is minted in until it ends (W5)",
     ),
     bug(
+        "attempt-not-compared",
+        Finder::Focused("cloned"),
+        "a lent window is renewed from one version by two copies of its borrower (W10)",
+    ),
+    bug(
         "shared-window-given-back",
         Finder::Simulator,
         "a stop lowers the end of a window on a shared store (W7)",
@@ -305,6 +310,11 @@ pub const BUGS: &[Bug] = &[
         "old-journal-trusted",
         Finder::Simulator,
         "a journal older than the register says is resumed (S7)",
+    ),
+    bug(
+        "other-boot-trusted",
+        Finder::Focused("begun-away"),
+        "a server begins without its store on a journal of another boot of the machine (S11)",
     ),
     bug(
         "run-keeps-what-lies-before",

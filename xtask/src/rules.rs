@@ -58,7 +58,8 @@ fn in_comment(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| {
             matches!(
                 word.as_bytes(),
-                [b'R' | b'W' | b'S' | b'U' | b'C' | b'E' | b'M', b'0'..=b'9'] | [b'S', b'1', b'0'..=b'9']
+                [b'R' | b'W' | b'S' | b'U' | b'C' | b'E' | b'M', b'0'..=b'9']
+                    | [b'S' | b'W', b'1', b'0'..=b'9']
             )
         })
 }
@@ -71,7 +72,7 @@ mod tests {
     fn rules_are_found_in_comments_alone() {
         let rules = |line| in_comment(line).collect::<Vec<_>>();
         assert_eq!(rules("    /// Gives it back (protocol W7, S4)."), ["W7", "S4"]);
-        assert_eq!(rules("// spent (protocol S10)."), ["S10"]);
+        assert_eq!(rules("// spent (protocol S10, W10)."), ["S10", "W10"]);
         assert_eq!(rules("//! W4's order, see http://x/S3"), ["W4", "S3"]);
         assert!(rules(r#"check_read(" s1 , S2 ", 1, &["s1"]);"#).is_empty());
         assert!(rules("// UUIDv7, SHA1, E10").is_empty());

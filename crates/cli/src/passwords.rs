@@ -9,7 +9,10 @@ pub(crate) fn warn_of_passwords(say: impl FnOnce(&str)) {
             .nth(1)
             .is_some_and(|word| word == "doctor" || word == "import");
         let instead = match is_of_source {
-            true => "--url-file names, or into [sources.NAME] of the configuration and give NAME",
+            true => {
+                "--url-file names, or into [sources.NAME] of the configuration and give NAME (that of a store: into \
+                 store.url_file, and give --config)"
+            }
             false => "store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
         };
         say(&format!(

@@ -180,10 +180,14 @@ fn start(
         tracing::warn!(about = warning, "the configuration");
     }
     let store = stores_shown(&config);
+    let hosts = [&["localhost".to_string()], &config.http_hosts[..]]
+        .concat()
+        .join(" ");
     let mut running = Running {
         args,
         level,
         store,
+        hosts,
         log_format: config.log_format,
         out,
         printed: Ok(()),
@@ -201,6 +205,8 @@ struct Running<'a> {
     args: &'a Args,
     level: logging::Level,
     store: String,
+    /// The names by which browsers may ask.
+    hosts: String,
     log_format: LogFormat,
     out: &'a mut Out,
     printed: Result<(), Failure>,
@@ -220,6 +226,7 @@ impl Host for Running<'_> {
             http = shown("http"),
             resp = shown("resp"),
             faces = faces.join(" "),
+            hosts = self.hosts,
             pid = std::process::id(),
             "started"
         );

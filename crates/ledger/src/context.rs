@@ -19,11 +19,13 @@ use crate::origins::UsedOrigins;
 use crate::remembered::{Earlier, Recent};
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
-use crate::store::Store;
+use crate::store::{Gate, Store};
 
 #[derive(Debug)]
 pub(crate) struct Context {
     pub store: Arc<dyn Store>,
+    /// Where this process began without the store: what keeps it from `store` until it has joined.
+    pub gate: Option<Arc<Gate>>,
     /// `store`, where it is a shared one, or one that a backup was restored into.
     pub guard: Option<Arc<Guard>>,
     pub runtime: Arc<dyn Runtime>,
@@ -71,6 +73,7 @@ impl Context {
         settings: LedgerSettings,
         journal: Option<Journal>,
         restored: Restored,
+        begins_away: bool,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -93,6 +96,11 @@ impl Context {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,
         };
+        let gate = begins_away.then(|| Gate::before(Arc::clone(&store)));
+        let store = match &gate {
+            Some(gate) => Arc::clone(gate) as Arc<dyn Store>,
+            None => store,
+        };
         let origins = UsedOrigins::new(
             settings.origins.clone(),
             Arc::clone(&runtime),
@@ -100,6 +108,7 @@ impl Context {
         );
         Context {
             origins,
+            gate,
             guard,
             clock,
             counters: Counters::default(),
@@ -121,6 +130,19 @@ impl Context {
             runtime,
             settings,
         }
+    }
+
+    /// The store, for what a process does that joins the others.
+    pub(crate) fn joining(&self) -> &dyn Store {
+        match &self.gate {
+            Some(gate) => gate.behind(),
+            None => &*self.store,
+        }
+    }
+
+    /// Whether this process began without the store and has not joined the others yet.
+    pub(crate) fn is_away(&self) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.is_closed())
     }
 
     /// Which recovery of the store its answers belong to; 0 where none ever happened.

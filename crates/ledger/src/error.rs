@@ -1,6 +1,7 @@
 //! What a ledger operation answers when it cannot do what was asked.
 
 use crate::advice::Advice;
+use crate::makeable::Makeable;
 use crate::name::{Name, NameError};
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -142,8 +143,13 @@ pub enum LedgerError {
         max: u64,
     },
     /// Unknown names are not made by use.
-    #[error("no sequence {name}, and a first use makes none")]
+    #[error(
+        "no {kind} {name}, and a first use makes none (sequences.auto_create = false): {}",
+        .kind.how_it_comes()
+    )]
     NoAutoCreate {
+        /// What was asked for.
+        kind: Makeable,
         /// The name asked for.
         name: Name,
     },

@@ -220,6 +220,11 @@ impl Health {
         self.failing.store(true, Ordering::Release);
     }
 
+    /// The store could not be opened, for this reason.
+    pub(crate) fn is_away(&self, why: &StoreError) {
+        self.failed(self.runtime.boottime(), why);
+    }
+
     fn answered(&self) {
         if self.failing.load(Ordering::Acquire) {
             let mut down_since = self.down_since.lock().expect("no panic while held");

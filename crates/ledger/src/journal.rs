@@ -14,11 +14,15 @@
 //! The journal is an ordinary store that nobody else can open: the embedded one, with its own lock, checksums and
 //! witness. A journal that is damaged, copied or older than what the instance register remembers of it is not
 //! used: what it owned is a gap.
+//!
+//! It also knows enough to begin while the shared store is away ([`Journal::last_word`], `ledger/away`): when that answered
+//! last, in which boot of this machine, and what the sequences are whose numbers it owns.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,15 +30,21 @@ use serde::{Deserialize, Serialize};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
+use crate::sequence::state::State;
 use crate::store::{
-    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind,
-    StoreSettings, Value, Version, Versioned,
+    BODY_MAX_BYTES, Cas, Claim, Class, EmbeddedStore, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreError,
+    StoreErrorKind, StoreSettings, Value, Version, Versioned,
 };
 
 /// How many processes of one machine find a journal in one state folder.
 const SLOTS: u32 = 64;
 /// Claims of unknown outcome that one name's record remembers; one that is forgotten is a gap, nothing more.
 const PENDING_MAX: usize = 8;
+
+/// How old the note of the shared store's last answer may get while nothing is handed out, which costs a write.
+const WORD_EVERY_MS: u64 = 20_000;
+/// For how long after its last answer a process may begin without the shared store, if not the outage budget is longer.
+const WITHOUT_STORE_FOR: Duration = Duration::from_secs(600);
 
 /// Opens a journal for the shared store `cluster` under the folder `state`: the first that no other process has open.
 /// One that is damaged or was copied is set aside, which costs the numbers that it owned.
@@ -69,7 +79,7 @@ pub async fn open_journal(
         allow_file_systems: settings.allow_file_systems.clone(),
         ..StoreSettings::default()
     };
-    let all = state.join("journal").join(format!("{cluster:032x}"));
+    let all = folder_of(state, cluster);
     std::fs::create_dir_all(&all).map_err(|error| {
         let message = format!("cannot make {}: {error}", all.display());
         StoreError::new(StoreErrorKind::Denied, Outcome::NotDone, message)
@@ -94,6 +104,36 @@ pub async fn open_journal(
     Err(refused.expect("every slot is in use"))
 }
 
+/// Opens the first journal from `slot` on that a process before has left there and nobody has open, and answers its
+/// place; `None`: there is no further one. For [`Ledger::open_without_store`](crate::Ledger::open_without_store): nothing is
+/// made or set aside.
+pub async fn open_left_journal(
+    state: &Path,
+    cluster: u128,
+    slot: u32,
+    runtime: Arc<dyn Runtime>,
+) -> Option<(u32, Arc<dyn Store>)> {
+    let settings = StoreSettings {
+        create: false,
+        ..StoreSettings::default()
+    };
+    for slot in slot..SLOTS {
+        let folder = folder_of(state, cluster).join(slot.to_string());
+        if !folder.is_dir() {
+            continue;
+        }
+        match EmbeddedStore::open(&folder, &settings, Arc::clone(&runtime)).await {
+            Ok(store) => return Some((slot, store)),
+            Err(error) => tracing::debug!(folder = %folder.display(), %error, "not a journal to begin on"),
+        }
+    }
+    None
+}
+
+fn folder_of(state: &Path, cluster: u128) -> PathBuf {
+    state.join("journal").join(format!("{cluster:032x}"))
+}
+
 /// Renames a folder to the first free `NAME.unusable-N`.
 fn set_aside(folder: &Path) -> Result<PathBuf, StoreError> {
     let mut n = 1;
@@ -114,6 +154,8 @@ fn set_aside(folder: &Path) -> Result<PathBuf, StoreError> {
 pub(crate) struct Journal {
     store: Arc<dyn Store>,
     runtime: Arc<dyn Runtime>,
+    /// The shared store it belongs to, hexadecimal.
+    cluster: String,
     /// Whose blocks count: the instance register of this name is ours.
     node: Mutex<u128>,
     /// How often the journal's state was copied into the instance register, as counted here.
@@ -123,7 +165,17 @@ pub(crate) struct Journal {
     handed_out: AtomicBool,
     broken: AtomicBool,
     /// When the shared store was last restored, in milliseconds; 0: never.
-    restored_ms: i64,
+    restored_ms: AtomicI64,
+    /// Which definitions count that are noted: see [`Node::life`].
+    life: AtomicU64,
+    words: Mutex<Words>,
+}
+
+/// The last answer of the shared store: as it was heard, and as it is on disk.
+#[derive(Debug, Default)]
+struct Words {
+    heard: Option<Word>,
+    noted: Option<Word>,
 }
 
 /// The register `node` of the journal.
@@ -132,6 +184,23 @@ struct Node {
     /// The shared store it belongs to.
     cluster: String,
     node: String,
+    /// Definitions that were noted in an earlier one may have been changed since by others.
+    #[serde(default)]
+    life: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    word: Option<Word>,
+}
+
+/// When the shared store answered last that this node's register is its own.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Word {
+    /// The boot of the machine, hexadecimal, and its boot time.
+    boot: String,
+    at_ms: u64,
+    /// The store's class, as its letter.
+    class: String,
+    #[serde(default)]
+    restored_ms: i64,
 }
 
 /// One name's record, and what is known of it.
@@ -158,6 +227,17 @@ pub(crate) struct Owned {
     /// Claims of which it is not known whether they landed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<Pending>,
+    /// For a start without the shared store; not there where others have changed it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    definition: Option<Definition>,
+}
+
+/// A sequence's record as the shared store had it at a claim.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Definition {
+    life: u64,
+    mark: u64,
+    record: String,
 }
 
 /// A claim that was sent.
@@ -200,9 +280,36 @@ impl Owned {
 }
 
 impl Owned {
+    /// What the sequence is, if that was noted in this life.
+    fn definition(&self, name: &Name, life: u64) -> Option<State> {
+        let noted = self.definition.as_ref().filter(|noted| noted.life == life)?;
+        let value = Value {
+            mark: noted.mark,
+            token: 0,
+            body: noted.record.clone(),
+        };
+        // Of which version is not known: it is read before the next write.
+        let version = Version::of(0);
+        let state = State::read(name, &Versioned { value, version }).ok()?;
+        (state.generation == self.generation).then_some(state)
+    }
+
     /// The end of the last range that was acknowledged to be ours; 0: none was.
     fn until(&self) -> u64 {
         self.ranges.iter().map(|(_, until)| *until).max().unwrap_or(0)
+    }
+}
+
+impl Owned {
+    /// As it is written: without the definition where that leaves no room.
+    fn body(mut self) -> String {
+        let body = |owned: &Owned| serde_json::to_string(owned).expect("plain fields always serialise");
+        let whole = body(&self);
+        if whole.len() <= BODY_MAX_BYTES {
+            return whole;
+        }
+        self.definition = None;
+        body(&self)
     }
 }
 
@@ -239,10 +346,14 @@ impl Journal {
     ) -> Result<Journal, LedgerError> {
         let cluster = format!("{cluster:032x}");
         let found = store.get(&node_key()).await?;
+        let (mut life, mut noted) = (0, None);
         let known = found.as_ref().and_then(|found| {
             let body: Node = serde_json::from_str(&found.value.body).ok()?;
+            life = body.life;
             let node = u128::from_str_radix(&body.node, 16).ok()?;
-            (body.cluster == cluster).then_some((node, found.value.mark, found.version))
+            let ours = body.cluster == cluster;
+            noted = body.word.filter(|_| ours);
+            ours.then_some((node, found.value.mark, found.version))
         });
         let (node, copies, version) = match known {
             Some(known) => known,
@@ -251,36 +362,148 @@ impl Journal {
                 let node = fresh_token(&*runtime);
                 let before = found.map(|found| (found.version, found.value.mark));
                 let copies = before.map_or(1, |(_, mark)| mark);
-                let version = write_node(
-                    &*store,
-                    before.map(|(version, _)| version),
-                    &cluster,
-                    node,
-                    copies,
-                    &*runtime,
-                )
-                .await?;
+                let body = Node {
+                    cluster: cluster.clone(),
+                    node: format!("{node:032x}"),
+                    life,
+                    word: None,
+                };
+                let expected = before.map(|(version, _)| version);
+                let version = write_node(&*store, expected, &body, copies, &*runtime).await?;
                 (node, copies, version)
             }
         };
         Ok(Journal {
             store,
             runtime,
+            cluster,
             node: Mutex::new(node),
             copies: AtomicU64::new(copies),
             version: tokio::sync::Mutex::new(version),
             handed_out: AtomicBool::new(true),
             broken: AtomicBool::new(false),
-            restored_ms: 0,
+            restored_ms: AtomicI64::new(noted.as_ref().map_or(0, |word| word.restored_ms)),
+            life: AtomicU64::new(life),
+            words: Mutex::new(Words {
+                heard: noted.clone(),
+                noted,
+            }),
         })
+    }
+
+    /// The class of the shared store, as its letter, if a process may begin on this journal without it (protocol S11).
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub(crate) fn last_word(&self, outage_budget: Duration) -> Result<String, String> {
+        let Some(word) = self.words().noted.clone() else {
+            return Err("the journal does not say when the store answered last".into());
+        };
+        let boot = self.runtime.boot().map(|boot| format!("{boot:032x}"));
+        if boot.as_ref() != Some(&word.boot) {
+            return Err("the machine was started again since the journal was written".into());
+        }
+        let ago = self
+            .runtime
+            .boottime()
+            .saturating_sub(Duration::from_millis(word.at_ms));
+        let most = without_store_for(outage_budget);
+        if ago > most {
+            let (ago, most) = (ago.as_secs(), most.as_secs());
+            return Err(format!(
+                "the store answered {ago} s ago, as the journal says, and {most} s are the most"
+            ));
+        }
+        if word.class == Class::Lossy.letter() {
+            return Err("the store may lose what it has acknowledged, class L".into());
+        }
+        Ok(word.class)
+    }
+
+    /// The store has answered, to what was sent at this boot time, that this node's register is its own. On disk with one of
+    /// the next renewals; the first time at once.
+    pub(crate) async fn heard(&self, at: Duration, class: Class) {
+        let Some(boot) = self.runtime.boot() else { return };
+        let word = Word {
+            boot: format!("{boot:032x}"),
+            at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+            class: class.letter().to_string(),
+            restored_ms: self.restored_ms.load(Ordering::Acquire),
+        };
+        let is_first = {
+            let mut words = self.words();
+            let noted = words.noted.as_ref();
+            let is_first = noted.is_none_or(|noted| noted.boot != word.boot);
+            words.heard = Some(word);
+            is_first
+        };
+        if is_first {
+            let mut version = self.version.lock().await;
+            self.write_own(&mut version, self.copies()).await;
+        }
+    }
+
+    /// Nobody begins on this journal without the shared store, until that is heard again.
+    pub(crate) async fn forget_word(&self) {
+        *self.words() = Words::default();
+        let mut version = self.version.lock().await;
+        self.write_own(&mut version, self.copies()).await;
+    }
+
+    /// Whether nobody can begin on this journal any more without the shared store, whatever is on its disk.
+    pub(crate) fn word_is_past(&self, outage_budget: Duration) -> bool {
+        let words = self.words();
+        let at = |word: &Word| Duration::from_millis(word.at_ms);
+        let since = words.noted.as_ref().map(at);
+        since.is_none_or(|since| {
+            self.runtime.boottime().saturating_sub(since) > without_store_for(outage_budget)
+        })
+    }
+
+    /// From now on the definitions that were noted do not count, since others may have changed them.
+    pub(crate) async fn begin_life(&self) {
+        let mut version = self.version.lock().await;
+        self.life.fetch_add(1, Ordering::AcqRel);
+        self.write_own(&mut version, self.copies()).await;
+    }
+
+    fn words(&self) -> std::sync::MutexGuard<'_, Words> {
+        self.words.lock().expect("no panic while held")
+    }
+
+    /// Writes the register `node` with all that it says now; whether that is on disk.
+    async fn write_own(&self, version: &mut Version, copies: u64) -> bool {
+        if !self.works() {
+            return false;
+        }
+        let heard = self.words().heard.clone();
+        let body = Node {
+            cluster: self.cluster.clone(),
+            node: format!("{:032x}", self.node()),
+            life: self.life.load(Ordering::Acquire),
+            word: heard.clone(),
+        };
+        match write_node(&*self.store, Some(*version), &body, copies, &*self.runtime).await {
+            Ok(new) => {
+                *version = new;
+                self.words().noted = heard;
+                true
+            }
+            Err(error) => {
+                self.failed(&error);
+                false
+            }
+        }
     }
 
     /// The shared store was last restored at this time. What was claimed before is not given out any more: a store that
     /// is restored may have been set back before, and who claimed then, and had not noticed yet, owns numbers that others
     /// were given before.
-    pub(crate) fn restored_at(self, restored: Option<Timestamp>) -> Journal {
+    ///
+    /// Answers whether that was known.
+    pub(crate) fn restored_at(&self, restored: Option<Timestamp>) -> bool {
         let restored_ms = restored.map_or(0, |at| at.unix_millis());
-        Journal { restored_ms, ..self }
+        self.restored_ms.swap(restored_ms, Ordering::AcqRel) == restored_ms
     }
 
     /// The name of this node's instance register.
@@ -299,45 +522,31 @@ impl Journal {
     }
 
     /// Forgets every block and becomes the node `node`: somebody else may go on with what this one owned.
-    pub(crate) async fn begin_anew(&self, node: u128, cluster: u128) {
+    pub(crate) async fn begin_anew(&self, node: u128) {
         *self.node.lock().expect("no panic while held") = node;
-        let mut version = self.version.lock().await;
-        let cluster = format!("{cluster:032x}");
-        match write_node(
-            &*self.store,
-            Some(*version),
-            &cluster,
-            node,
-            self.copies(),
-            &*self.runtime,
-        )
-        .await
-        {
-            Ok(new) => *version = new,
-            Err(error) => self.failed(&error),
-        }
+        self.forget_word().await;
     }
 
     /// What the next renewal of the instance register carries: a count that is on disk here before it is there.
     pub(crate) async fn count_copy(&self) -> u64 {
-        if self.works() && self.handed_out.swap(false, Ordering::AcqRel) {
+        let counts = self.works() && self.handed_out.swap(false, Ordering::AcqRel);
+        if counts || self.word_is_due() {
             let mut version = self.version.lock().await;
-            let claim = Claim {
-                key: node_key(),
-                expected: *version,
-                add: 1,
-                token: fresh_token(&*self.runtime),
-            };
-            match self.store.claim(&claim).await {
-                Ok(Cas::Done(new)) => {
-                    *version = new;
-                    self.copies.fetch_add(1, Ordering::AcqRel);
-                }
-                Ok(Cas::Lost(found)) => self.failed(&vanished("node", found.as_ref())),
-                Err(error) => self.failed(&error),
+            let copies = self.copies() + u64::from(counts);
+            if self.write_own(&mut version, copies).await {
+                self.copies.store(copies, Ordering::Release);
             }
         }
         self.copies()
+    }
+
+    /// Whether the note of the store's last answer must be renewed though nothing was handed out.
+    fn word_is_due(&self) -> bool {
+        let words = self.words();
+        match (&words.heard, &words.noted) {
+            (Some(heard), Some(noted)) => heard.at_ms.abs_diff(noted.at_ms) >= WORD_EVERY_MS,
+            (heard, noted) => heard != noted,
+        }
     }
 
     /// What this node owned of `name` when it last wrote; nothing, if the journal does not work.
@@ -362,8 +571,78 @@ impl Journal {
         };
         let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
         let ours = format!("{:032x}", self.node());
-        let lasts = |owned: &Owned| owned.node == ours && owned.restored_ms == self.restored_ms;
+        let restored_ms = self.restored_ms.load(Ordering::Acquire);
+        let lasts = |owned: &Owned| owned.node == ours && owned.restored_ms == restored_ms;
         (entry, owned.filter(lasts))
+    }
+
+    /// What a sequence is of which this node owns numbers, as the shared store had it when it answered last; nothing, if
+    /// that is not known any more.
+    pub(crate) async fn definition(&self, name: &Name) -> Option<State> {
+        let (_, owned) = self.read(name).await;
+        owned?.definition(name, self.life.load(Ordering::Acquire))
+    }
+
+    /// The sequences whose numbers this node owns and whose definition is known, at most `most`.
+    pub(crate) async fn names(&self, most: usize) -> Vec<Name> {
+        let mut names = Vec::new();
+        let mut owned_until: Vec<_> = self.owned_until().await.into_iter().collect();
+        owned_until.sort();
+        for (key, until) in owned_until {
+            let Ok(name) = Name::from_key(key.after("seq/")) else {
+                continue;
+            };
+            let (entry, _) = self.read(&name).await;
+            if until > entry.mark() && self.definition(&name).await.is_some() {
+                names.push(name);
+            }
+            if names.len() == most {
+                break;
+            }
+        }
+        names
+    }
+
+    /// Notes what a sequence is of which this node owns these numbers, unless that is noted.
+    pub(crate) async fn vouch(&self, name: &Name, entry: &mut Entry, state: &State, ranges: Vec<(u64, u64)>) {
+        if !ranges.is_empty() && self.definition(name).await.is_none() {
+            // What fails costs the second level, as ever.
+            let _ = self.write(name, entry, state, ranges, Vec::new()).await;
+        }
+    }
+
+    /// Forgets what a sequence was before this generation, or at all. On disk when this returns.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub(crate) async fn forget_definition(
+        &self,
+        name: &Name,
+        entry: &mut Entry,
+        generation: Option<u64>,
+    ) -> Result<(), StoreError> {
+        self.refresh(name, entry).await?;
+        let found = self.store.get(&block_key(name)).await;
+        let Some(Versioned { mut value, version }) = found.inspect_err(|error| self.failed(error))? else {
+            return Ok(());
+        };
+        let owned = serde_json::from_str::<Owned>(&value.body).ok();
+        let Some(mut owned) = owned.filter(|owned| owned.definition.is_some()) else {
+            return Ok(());
+        };
+        if generation == Some(owned.generation) {
+            return Ok(());
+        }
+        owned.definition = None;
+        value.body = serde_json::to_string(&owned).expect("plain fields always serialise");
+        value.token = fresh_token(&*self.runtime);
+        let mark = value.mark;
+        entry.stale = true;
+        let written = self
+            .store
+            .compare_and_set(&block_key(name), Some(version), value, Marks::NeverLower)
+            .await;
+        self.settle(name, entry, written, mark)
     }
 
     /// Up to where this node owned each name when it last wrote, by the keys of the shared store. A store that says
@@ -388,7 +667,7 @@ impl Journal {
                     owned.filter(|owned| owned.node == ours),
                     Key::new(format!("seq/{name}")),
                 ) {
-                    let until = match owned.restored_ms == self.restored_ms {
+                    let until = match owned.restored_ms == self.restored_ms.load(Ordering::Acquire) {
                         true => owned.until(),
                         false => found.value.mark,
                     };
@@ -411,7 +690,7 @@ impl Journal {
         &self,
         name: &Name,
         entry: &mut Entry,
-        generation: u64,
+        state: &State,
         ranges: Vec<(u64, u64)>,
         mut pending: Vec<Pending>,
     ) -> Result<(), StoreError> {
@@ -420,14 +699,20 @@ impl Journal {
             .first()
             .or(pending.first().map(|pending| &pending.range))
             .map_or(entry.mark, |(from, _)| *from);
+        let definition = Definition {
+            life: self.life.load(Ordering::Acquire),
+            mark: state.ordinal,
+            record: state.write(0).body,
+        };
         let owned = Owned {
             node: format!("{:032x}", self.node()),
-            generation,
-            restored_ms: self.restored_ms,
+            generation: state.generation,
+            restored_ms: self.restored_ms.load(Ordering::Acquire),
             ranges,
             pending,
+            definition: Some(definition),
         };
-        let body = serde_json::to_string(&owned).expect("plain fields always serialise");
+        let body = owned.body();
         self.refresh(name, entry).await?;
         // Ordinals only grow, so nothing owned lies below what was handed out.
         let value = Value {
@@ -551,22 +836,22 @@ impl Journal {
     }
 }
 
+/// For how long after its last answer a process may begin without the shared store.
+fn without_store_for(outage_budget: Duration) -> Duration {
+    outage_budget.max(WITHOUT_STORE_FOR)
+}
+
 async fn write_node(
     store: &dyn Store,
     expected: Option<Version>,
-    cluster: &str,
-    node: u128,
+    body: &Node,
     copies: u64,
     runtime: &dyn Runtime,
 ) -> Result<Version, StoreError> {
-    let body = Node {
-        cluster: cluster.to_string(),
-        node: format!("{node:032x}"),
-    };
     let value = Value {
         mark: copies,
         token: fresh_token(runtime),
-        body: serde_json::to_string(&body).expect("plain fields always serialise"),
+        body: serde_json::to_string(body).expect("plain fields always serialise"),
     };
     match store
         .compare_and_set(&node_key(), expected, value, Marks::NeverLower)

@@ -10,6 +10,7 @@
 
 mod advance;
 mod advice;
+mod by_use;
 mod clock;
 mod cluster;
 mod context;
@@ -22,6 +23,7 @@ mod health;
 mod init;
 mod journal;
 mod ledger;
+mod makeable;
 pub mod moves;
 mod notes;
 mod online_backup;
@@ -53,16 +55,17 @@ pub use forecast::{Ending, Forecast, Limit};
 pub use guard::LossyRules;
 pub use health::Outage;
 pub use init::init_store;
-pub use journal::open_journal;
+pub use journal::{open_journal, open_left_journal};
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
+pub use makeable::Makeable;
 pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
 pub use origins::{OriginStatus, OriginUrls, Origins, TAKE_BUCKETS_US};
 pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{
     AvoidChange, Avoided, LentWindow, MachineError, MachineInstance, MachineNumber, MappedWindow, NotWorkers,
-    OffProof, Parked, Pool, PoolIdOrigin, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo, WindowIs,
-    WorkerChoice, WorkerRanges,
+    OffProof, Parked, Pool, PoolIdOrigin, PoolInfo, PoolKind, PoolSpec, PoolStock, RenewalAttempt,
+    WindowInfo, WindowIs, WorkerChoice, WorkerRanges,
 };
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use rehearsal::REHEARSAL_MAX;

@@ -12,6 +12,7 @@ use crate::name::Name;
 use crate::outage::StoreStatus;
 use crate::pool::Pool;
 use crate::sequence::Sequence;
+use crate::store::Standing;
 use crate::survey::Survey;
 
 /// Whether ids can be given out, and what stands against it.
@@ -22,7 +23,7 @@ pub struct Readiness {
     /// Why it is not, in words.
     pub reasons: Vec<String>,
     /// What is worth knowing although something is given out: that an outage is rehearsed, what stands against some of
-    /// it, and workers that a wrong clock parked.
+    /// it, workers that a wrong clock parked, and settings of the store's server that cost its class or its failover.
     pub notes: Vec<String>,
     /// Sequences, all in all.
     pub sequences: PartReadiness,
@@ -91,10 +92,21 @@ impl Ledger {
                 .into_iter()
                 .chain(told)
                 .chain(self.parked_workers())
+                .chain(self.wrong_settings())
                 .collect(),
             sequences: sequences.unless(&ends),
             pools: pools.unless(&ends),
         }
+    }
+
+    /// What is wrong with the settings of the store's server, as of its last probe.
+    fn wrong_settings(&self) -> Vec<String> {
+        let durability = self.store_durability();
+        let wrong = durability.wrong().into_iter();
+        wrong
+            .filter(|one| one.standing > Standing::Note)
+            .map(|one| format!("store of class {}: {}", durability.class.letter(), one.why))
+            .collect()
     }
 
     /// Whether a name that is held in memory can give something out.

@@ -21,6 +21,11 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     /// Time since boot, suspend included (CLOCK_BOOTTIME). Never steps back.
     fn boottime(&self) -> Duration;
 
+    /// Which boot of the machine this is: differs between any two. `None` where that cannot be told.
+    fn boot(&self) -> Option<u128> {
+        None
+    }
+
     /// [`Runtime::boottime`] where some microseconds do not matter and the price of asking does: never ahead of it.
     fn boottime_near(&self) -> Duration {
         self.boottime()
@@ -85,6 +90,11 @@ impl Runtime for SystemRuntime {
 
     fn boottime(&self) -> Duration {
         mintage::boottime()
+    }
+
+    fn boot(&self) -> Option<u128> {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        u128::from_str_radix(&id.trim().replace('-', ""), 16).ok()
     }
 
     fn boottime_near(&self) -> Duration {

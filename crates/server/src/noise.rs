@@ -33,6 +33,8 @@ pub enum Noise {
     NearName,
     /// A key of another system's client that cannot be the name of a sequence.
     NoName,
+    /// A host name that is not this server's, by which a browser may ask.
+    WrongHost,
     /// Bytes that are nothing the face speaks.
     OtherProtocol,
     /// A login for which the row of its token lacks a digest.
@@ -74,7 +76,7 @@ impl Asker<'_> {
 }
 
 impl Noise {
-    const ALL: [Noise; 11] = [
+    const ALL: [Noise; 12] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
@@ -83,6 +85,7 @@ impl Noise {
         Noise::FirstUse,
         Noise::NearName,
         Noise::NoName,
+        Noise::WrongHost,
         Noise::OtherProtocol,
         Noise::NoDigest,
         Noise::Tls,
@@ -91,7 +94,9 @@ impl Noise {
     /// How often a line of this kind is written.
     fn every(self) -> Duration {
         match self {
-            Noise::Accept | Noise::NoName | Noise::OtherProtocol | Noise::NoDigest => Duration::from_secs(60),
+            Noise::Accept | Noise::NoName | Noise::WrongHost | Noise::OtherProtocol | Noise::NoDigest => {
+                Duration::from_secs(60)
+            }
             _ => EVERY,
         }
     }
@@ -228,6 +233,9 @@ fn write(kind: Noise, line: Line) {
                 "a key is no name of a sequence, and faces.NAME.names has no entry for it"
             );
         }
+        Cause::Sent(what, peer) if kind == Noise::WrongHost => {
+            return tracing::warn!(count, what, %peer, "a foreign host name was refused to what may be a browser");
+        }
         Cause::Sent(what, peer) if kind == Noise::NoDigest => {
             return tracing::warn!(
                 count,
@@ -260,6 +268,7 @@ fn write(kind: Noise, line: Line) {
         | Noise::FirstUse
         | Noise::NearName
         | Noise::NoName
+        | Noise::WrongHost
         | Noise::OtherProtocol
         | Noise::NoDigest
         | Noise::Tls => {}

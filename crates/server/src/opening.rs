@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use mintage_ledger::{
     Ledger, LedgerSettings, LossyRules, OpenMember, Origins, Outcome, Runtime, Store, StoreError,
-    StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned, store_folder,
+    StoreErrorKind, StoreSettings, Striped, SystemRuntime, late_store, open_journal, open_left_journal,
+    open_pinned, store_folder,
 };
 use mintage_local::state_file::user_state_folder;
 
@@ -22,21 +23,72 @@ use crate::service::from_ledger;
 pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
     let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
     let folder = state_folder(config);
-    let store = open_stores(config, &store_settings(config), runtime.clone())
-        .await
-        .map_err(|e| {
-            RunError::new(
-                format!("cannot open store {}: {}", stores_shown(config), e.message),
-                e.hint.map(|hint| advice::words(hint).into_owned()),
-            )
-        })?;
     let mut settings = ledger_settings(config);
     settings.origins = origins(config, runtime.clone())?;
+    let store = match open_stores(config, &store_settings(config), runtime.clone()).await {
+        Ok(store) => store,
+        Err(e) => {
+            if let (StoreErrorKind::Unavailable, Some(folder)) = (e.kind, &folder)
+                && let Some(ledger) = open_on_journal(config, folder, settings, &e, runtime).await
+            {
+                return Ok(ledger);
+            }
+            return Err(RunError::new(
+                format!("cannot open store {}: {}", stores_shown(config), e.message),
+                e.hint.map(|hint| advice::words(hint).into_owned()),
+            ));
+        }
+    };
     settings.journal = journal(config, &*store, folder.as_deref(), runtime.clone()).await;
     Ledger::open(store, settings, runtime).await.map_err(|e| {
         let error = from_ledger(e);
         RunError::new(error.message, error.hint.map(String::from))
     })
+}
+
+/// Opens the ledger without its store, which is away for the reason `why`, on a journal that a process of this machine has
+/// left; `None`: there is none on which one may begin.
+async fn open_on_journal(
+    config: &Config,
+    folder: &Path,
+    settings: LedgerSettings,
+    why: &StoreError,
+    runtime: Arc<dyn Runtime>,
+) -> Option<Arc<Ledger>> {
+    // A set begins with any one store, and has no journal.
+    if !config.store_urls.is_empty() || config.outage_budget.is_zero() {
+        return None;
+    }
+    let (url, store_settings) = (&config.store_url.0, store_settings(config));
+    let known = || late_store(url, &store_settings, folder, runtime.clone(), why.clone());
+    let mut refusals = Vec::new();
+    let mut next = 0;
+    loop {
+        let store = match known() {
+            Ok(store) => store,
+            Err(refusal) => {
+                refusals.push(refusal);
+                break;
+            }
+        };
+        let left = open_left_journal(folder, store.cluster_id, next, runtime.clone()).await;
+        let Some((slot, journal)) = left else { break };
+        next = slot + 1;
+        let settings = LedgerSettings {
+            journal: Some(journal),
+            ..settings.clone()
+        };
+        match Ledger::open_without_store(store, settings, runtime.clone()).await {
+            Ok(ledger) => return Some(ledger),
+            Err(refusal) => refusals.push(from_ledger(refusal).message.into_owned()),
+        }
+    }
+    let refusals = match refusals.is_empty() {
+        true => "no process before has left a journal".to_string(),
+        false => refusals.join("; "),
+    };
+    tracing::warn!(why = refusals, "cannot begin without the store, on the journal");
+    None
 }
 
 /// Opens the store that a configuration names, or its set of stores.

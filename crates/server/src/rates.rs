@@ -133,7 +133,7 @@ fn ask(due: &AtomicU64, rate: u64, burst: u64, now: u64) -> Result<(), u64> {
     let latest = now + burst.max(cost);
     let mut wait = 0;
     let asked = due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |due| {
-        let next = due.max(now) + cost;
+        let next = due.max(now).saturating_add(cost);
         wait = next.saturating_sub(latest);
         (wait == 0).then_some(next)
     });

@@ -254,6 +254,9 @@ pub fn lent_window(lent: &LentWindow, kind: &PoolKind) -> wire::LentWindow {
         until: shown(lent.until),
         kind: kind.as_str().into(),
         layout: layout_of(kind),
+        now_tick: Quoted(lent.now_tick),
+        now: shown(lent.now),
+        tick_ns: Quoted(u64::try_from(lent.tick.as_nanos()).unwrap_or(u64::MAX)),
     }
 }
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use mintage::{Base, ClockPolicy, Layout, SequenceOptions, Timestamp};
 use mintage_ledger::{
-    AvoidChange, Gap, OffProof, PoolKind, PoolSpec, RestartAt, SequencePatch, SequenceSpec, WorkerChoice,
-    WorkerRanges, holds_password,
+    AvoidChange, Gap, OffProof, PoolKind, PoolSpec, RenewalAttempt, RestartAt, SequencePatch, SequenceSpec,
+    WorkerChoice, WorkerRanges, holds_password,
 };
 use mintage_wire::{
     Held, PoolDefinition, PoolPatch, Quoted, Restart, RestartAt as Asked, SequenceDefinition,
 };
 
 use crate::error::{Code, ServiceError};
-use crate::service::Answer;
+use crate::service::{Answer, from_ledger};
 
 /// The refusal of a document's content.
 pub(crate) fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> ServiceError {
@@ -241,6 +241,15 @@ pub fn held(asked: Held) -> Answer<(String, u64)> {
         (Some(owner), Some(version)) => Ok((owner, version.0)),
         _ => Err(invalid("owner and version are needed, as the window was given")),
     }
+}
+
+/// What the borrower calls its renewal, if it may repeat that.
+///
+/// # Errors
+/// As [`RenewalAttempt::new`].
+pub fn attempt(asked: &Held) -> Answer<Option<RenewalAttempt>> {
+    let attempt = asked.attempt.as_deref().map(RenewalAttempt::new);
+    attempt.transpose().map_err(from_ledger)
 }
 
 /// How long the URL of another system may be: a pool's record holds it.

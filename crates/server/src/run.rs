@@ -98,6 +98,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             never = shared.service.follow_tokens() => match never {},
             never = shared.beats.tell() => match never {},
             never = give_back::follow(&shared) => match never {},
+            never = faces::make_pools_when_back(&shared.service) => match never {},
         }
     });
     // Calls that block, such as the look-up of a name, are not waited for: they end with the process.
@@ -154,11 +155,13 @@ async fn serve_until(
 ) -> Result<(), RunError> {
     let service = &shared.service;
     let ledger = Arc::clone(service.ledger());
-    tokio::select! {
-        made = faces::make_pools(service) => {
-            made.map_err(|e| RunError::new(e.message, e.hint.map(String::from)))?;
+    if !ledger.is_away() {
+        tokio::select! {
+            made = faces::make_pools(service) => {
+                made.map_err(|e| RunError::new(e.message, e.hint.map(String::from)))?;
+            }
+            () = asked_to_stop(&mut stop) => return stopped_before_serving(),
         }
-        () = asked_to_stop(&mut stop) => return stopped_before_serving(),
     }
     let all = || sockets.0.iter();
     let serving = Serving {

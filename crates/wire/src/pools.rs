@@ -113,7 +113,7 @@ pub struct LentWindow {
     pub worker: u64,
     /// Whose it is: renewals show it.
     pub owner: String,
-    /// Changes with every renewal, which shows the last one.
+    /// Changes with every renewal, which shows the last one; the same when one is repeated with its attempt.
     pub version: Quoted<u64>,
     /// The first tick.
     pub from_tick: Quoted<u64>,
@@ -127,6 +127,12 @@ pub struct LentWindow {
     pub kind: String,
     /// The layout of the ids; `null` for `uuid1`.
     pub layout: Option<String>,
+    /// The server's now in ticks, at its answer.
+    pub now_tick: Quoted<u64>,
+    /// The same in RFC 3339.
+    pub now: String,
+    /// How long a tick is, in nanoseconds.
+    pub tick_ns: Quoted<u64>,
 }
 
 /// A pool's definition: a preset's name, or a layout as presets show it under `spec`.
@@ -235,6 +241,11 @@ pub struct Held {
     /// As it was last given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Quoted<u64>>,
+    /// Of a renewal: 16 to 64 letters, digits, `-` and `_`, drawn at random for each and kept over its tries, so that it
+    /// can be repeated until it is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 16, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))]
+    pub attempt: Option<String>,
 }
 
 /// A worker that is given up.

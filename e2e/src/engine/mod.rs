@@ -11,6 +11,7 @@ pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod redis;
+pub mod sentinel;
 pub mod zookeeper;
 
 use crate::store_suite::Engine;

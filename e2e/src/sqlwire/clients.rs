@@ -40,7 +40,8 @@ impl Client {
     }
 
     /// The command that runs it.
-    fn command(&self, place: &Place) -> Command {
+    #[must_use]
+    pub fn command(&self, place: &Place) -> Command {
         // One that waits for an answer that never comes would do so for ever.
         let mut command = Command::new("timeout");
         command

@@ -64,6 +64,7 @@ faults! {
     Spiked "spiked" "a wall clock ran hours ahead for a moment and then was right again",
     Clockless "clockless" "a process started on a store that has no clock",
     SlowStore "slow-store" "every answer of a store took most of the deadline, from the first to the last",
+    BegunAway "begun-away" "a process began on its journal while the store was away",
     Beside "beside" "a take out of a counter elsewhere was lost or its answer was, its own clients took from the middle, or it was down",
 }
 

@@ -19,6 +19,8 @@ use crate::dice::Dice;
 /// How a machine's clocks follow the world's.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeClock {
+    /// How often the machine was started.
+    pub boot: u64,
     /// World time and boot time at the last change of rate.
     pub anchor_ns: u64,
     pub boot_ns: u64,
@@ -286,6 +288,10 @@ impl Runtime for ArcMachine {
 
     fn boottime(&self) -> Duration {
         self.0.boottime()
+    }
+
+    fn boot(&self) -> Option<u128> {
+        Some(lock(&self.0.clock).boot.into())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

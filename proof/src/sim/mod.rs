@@ -16,7 +16,7 @@
 //! | `process` | a process, and exact copies of one |
 //! | `fault` | the kinds of fault, and which a run has |
 //! | `world` | one run: time, machines, processes |
-//! | `network`, `users`, `beside`, `nemesis`, `backup`, `set_back`, `ending` | what happens in it |
+//! | `network`, `users`, `borrowers`, `borrowed`, `beside`, `nemesis`, `backup`, `set_back`, `ending` | what happens in it |
 //! | `trace` | what a replay prints |
 //! | `check`, `lines` | what must hold after every step |
 //! | `elsewhere` | a counter elsewhere that a sequence takes its numbers from |
@@ -24,6 +24,8 @@
 
 mod backup;
 mod beside;
+mod borrowed;
+mod borrowers;
 mod check;
 mod elsewhere;
 mod ending;

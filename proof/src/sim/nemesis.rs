@@ -101,6 +101,7 @@ impl World {
                 self.tally.faults.note(fault);
                 self.kill(node, "by a reboot")?;
                 let clock = &mut self.nodes[node].clock;
+                clock.boot += 1;
                 let wall = clock.wall_offset_ns + i128::from(clock.boot_ns);
                 clock.boot_ns = self.dice.below(10 * SECOND_NS);
                 clock.wall_offset_ns = wall - i128::from(clock.boot_ns);
@@ -116,6 +117,7 @@ impl World {
                 self.nodes[node].journal = Some(Vec::new());
                 self.nodes[node].heir_of = None;
             }
+            Fault::BegunAway => return self.begins_away(),
             Fault::JournalOld if !copy && self.nodes[node].journal.is_some() => {
                 return self.old_journal(node);
             }
@@ -299,22 +301,65 @@ impl World {
         self.at(length.as_nanos() as u64, Event::Unspike { node, by });
     }
 
+    /// The store goes away for some seconds, and a process is killed and started again meanwhile. It counts when one has
+    /// begun so.
+    fn begins_away(&mut self) -> Step {
+        let owns = |node: &Node| {
+            let journal = node.process.as_ref().and_then(|process| process.inner.journal());
+            !node.copy && journal.is_some_and(|journal| owns_numbers(&journal))
+        };
+        let Some(node) = self.nodes.iter().position(owns) else {
+            return Ok(());
+        };
+        let length = self.dice.length(Duration::from_secs(1), Duration::from_secs(15));
+        let until = self.now_ns + length.as_nanos() as u64;
+        self.down_until_ns[0] = self.down_until_ns[0].max(until);
+        self.note(10, &[until], || format!("the store is down for {length:?}"));
+        self.at(length.as_nanos() as u64, Event::StoreUp);
+        for node in &self.nodes {
+            if let Some(process) = &node.process {
+                self.check.trouble(process.number);
+            }
+        }
+        self.kill_for(node, "while the store is away", length / 4)?;
+        if self.is_told(node) && self.dice.chance(500) {
+            // Nobody may begin on this one, since the store cannot say that it is old.
+            self.put_disk_back(node);
+        } else if self.nodes[node].old_journal.is_none() {
+            self.nodes[node].old_journal = self.nodes[node].journal.clone();
+        }
+        Ok(())
+    }
+
     /// The first time, a node's disk is saved; the next, it is put back: its journal must be found to be old. One of
     /// which no renewal has told the store yet cannot be; the page says so.
     pub(super) fn old_journal(&mut self, node: usize) -> Step {
-        let Some(old) = self.nodes[node].old_journal.take() else {
+        if self.nodes[node].old_journal.is_none() {
             let process = self.nodes[node].process.as_ref();
             self.nodes[node].old_journal = process.and_then(|process| process.inner.journal());
             return Ok(());
-        };
-        let told =
-            journal_node(&old).and_then(|(name, copies)| Some((self.servers[0].copies_of(&name)?, copies)));
-        if told.is_some_and(|(told, copies)| told > copies) {
-            self.kill(node, "and its disk is put back to an earlier state")?;
-            self.tally.faults.note(Fault::JournalOld);
-            self.nodes[node].journal = Some(old);
         }
+        if self.is_told(node) {
+            self.kill(node, "and its disk is put back to an earlier state")?;
+            self.put_disk_back(node);
+        }
+        self.nodes[node].old_journal = None;
         Ok(())
+    }
+
+    /// Whether the store was told of more than the disk of then has.
+    fn is_told(&self, node: usize) -> bool {
+        let old = self.nodes[node].old_journal.as_ref().and_then(journal_node);
+        let told = old.and_then(|(name, copies)| Some((self.servers[0].copies_of(&name)?, copies)));
+        told.is_some_and(|(told, copies)| told > copies)
+    }
+
+    fn put_disk_back(&mut self, node: usize) {
+        self.tally.faults.note(Fault::JournalOld);
+        let node = &mut self.nodes[node];
+        node.journal = node.old_journal.take();
+        // No disk is put back under a machine that runs.
+        node.clock.boot += 1;
     }
 
     /// A resumed snapshot of a running machine beside the original.
@@ -370,6 +415,19 @@ impl World {
             .collect();
         self.under_way.extend(same);
     }
+}
+
+/// Whether a journal owns numbers of a sequence that it knows.
+fn owns_numbers(journal: &Registers) -> bool {
+    journal.iter().any(|(_, found)| {
+        let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+        let ends = body["ranges"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|range| range[1].as_u64());
+        body["definition"].is_object() && ends.max() > Some(found.value.mark)
+    })
 }
 
 /// Which node a journal belongs to, and how often it was copied.

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use mintage::{Base, Clock, FormatError, GenOptions, Id, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
-    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Origins, Runtime, Seen,
-    SequencePatch, Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
+    BoxFuture, LateStore, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Origins,
+    Outcome, RenewalAttempt, Runtime, Seen, SequencePatch, Store, StoreError, StoreErrorKind, Striped,
+    remembering, stripe_of,
 };
 use tempfile::TempDir;
 
@@ -66,6 +67,7 @@ pub(crate) enum Op {
     RenewLent {
         pool: usize,
         window: LentWindow,
+        attempt: u64,
     },
     EndLent {
         pool: usize,
@@ -84,7 +86,9 @@ pub(crate) enum Op {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Came {
-    Opened,
+    Opened {
+        away: bool,
+    },
     Numbers(Run),
     Ids(Ids),
     Times(Times),
@@ -125,6 +129,8 @@ pub(crate) struct Desk {
     /// The store, or the stores of a set.
     pub stores: Vec<Arc<dyn Store>>,
     pub journal: Option<Arc<dyn Store>>,
+    /// It may begin on the journal while the store is away.
+    pub begins_away: bool,
     /// The counter elsewhere, if the run has one.
     pub origins: Option<Arc<dyn Origins>>,
     /// Where the machine remembers what it saw of the store, if it does.
@@ -182,14 +188,46 @@ impl Desk {
         Ok(store)
     }
 
+    /// A start on the journal, as a server's whose store cannot be opened.
+    async fn begin_away(
+        &self,
+        store: Arc<dyn Store>,
+        settings: LedgerSettings,
+        why: String,
+    ) -> Result<Arc<Ledger>, LedgerError> {
+        let (scheme, cluster_id, seen) = (store.scheme(), store.cluster_id(), store.seen());
+        let open: OpenMember = Box::new(move || {
+            let store = Arc::clone(&store);
+            Box::pin(async move {
+                // A store that does not answer does not open.
+                stripe_of(&*store).await?;
+                Ok(store)
+            })
+        });
+        let store = LateStore {
+            scheme,
+            cluster_id,
+            seen,
+            open,
+            why: StoreError::new(StoreErrorKind::Unavailable, Outcome::NotDone, why),
+        };
+        Ledger::open_without_store(store, settings, Arc::clone(&self.runtime)).await
+    }
+
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {
         if let Op::Open(mut settings) = op {
             settings.journal = self.journal.clone();
             settings.origins = self.origins.clone();
             let store = self.store().await.map_err(refused)?;
-            let ledger = Ledger::open(store, settings, Arc::clone(&self.runtime)).await?;
+            let opened = Ledger::open(Arc::clone(&store), settings.clone(), Arc::clone(&self.runtime)).await;
+            let (ledger, away) = match opened {
+                Err(LedgerError::Unavailable { message, .. }) if self.begins_away && !store.exclusive() => {
+                    (self.begin_away(store, settings, message).await?, true)
+                }
+                opened => (opened?, false),
+            };
             *lock(&self.ledger) = Some(ledger);
-            return Ok(Came::Opened);
+            return Ok(Came::Opened { away });
         }
         let open = lock(&self.ledger).clone();
         let Some(ledger) = open else {
@@ -259,10 +297,15 @@ impl Desk {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
                 return Ok(Came::Lent(pool.lend("borrower").await?));
             }
-            Op::RenewLent { pool, window } => {
+            Op::RenewLent {
+                pool,
+                window,
+                attempt,
+            } => {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
+                let attempt = RenewalAttempt::new(&format!("{attempt:016x}"))?;
                 let renewed = pool
-                    .renew_lent(window.worker, &window.owner, window.version)
+                    .renew_lent(window.worker, &window.owner, window.version, Some(&attempt))
                     .await?;
                 return Ok(Came::Lent(renewed));
             }

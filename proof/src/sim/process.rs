@@ -38,6 +38,8 @@ pub(crate) struct Boot {
     pub clock: NodeClock,
     /// The store, or the stores of a set.
     pub lines: Vec<LineSettings>,
+    /// It may begin on its journal while the store is away.
+    pub begins_away: bool,
     /// The node's own disk, if it keeps a journal.
     pub journal: Option<Registers>,
     /// The counter elsewhere that a sequence takes from, if the run has one.
@@ -91,6 +93,7 @@ impl Process {
                 .as_ref()
                 .map(|elsewhere| elsewhere.origins(&runtime)),
             runtime,
+            begins_away: boot.begins_away,
             state: boot.state.clone(),
             seen: Arc::default(),
             ledger: Arc::default(),

@@ -156,6 +156,7 @@ impl World {
     pub(super) fn operators_machine(&mut self) -> ArcMachine {
         let boot_ns = 1_000 * SECOND_NS;
         let clock = NodeClock {
+            boot: 1,
             anchor_ns: self.now_ns,
             boot_ns,
             drift_ppm: 0,

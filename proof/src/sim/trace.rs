@@ -83,7 +83,7 @@ pub(super) fn came_number(came: &Came) -> u64 {
         // The ids themselves are of the kernel's randomness.
         Came::Times(times) => times.after.unix_millis() as u64,
         Came::Lent(window) => window.until_tick,
-        Came::Opened => 1,
+        Came::Opened { .. } => 1,
         Came::Closed => 2,
         Came::Done => 3,
         Came::Refused(_) => 4,

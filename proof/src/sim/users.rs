@@ -5,6 +5,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 use mintage_ledger::LedgerError;
 
+use super::borrowed::Borrowed;
 use super::check::{self, Minted, Numbers};
 use super::fault::Fault;
 use super::op::{Came, Op};
@@ -169,18 +170,6 @@ impl World {
         }
     }
 
-    pub(super) fn choose_lent(&mut self, node: usize, pool: usize) -> Op {
-        let known = self.nodes[node].lent.len();
-        if known == 0 || self.dice.chance(300) {
-            return Op::Lend { pool };
-        }
-        let (pool, window) = self.nodes[node].lent[self.dice.index(known)].clone();
-        match self.dice.chance(800) {
-            true => Op::RenewLent { pool, window },
-            false => Op::EndLent { pool, window },
-        }
-    }
-
     pub(super) fn choose_move(&mut self) -> Op {
         self.tally.faults.note(Fault::Moved);
         let sequence = subject::MOVED;
@@ -226,7 +215,10 @@ impl World {
             self.goals[node].pop();
         }
         match (came, asked.op.clone()) {
-            (Came::Opened, _) => {
+            (Came::Opened { away }, _) => {
+                if away {
+                    self.tally.faults.note(Fault::BegunAway);
+                }
                 if let Some(running) = &mut self.nodes[node].process {
                     running.open = true;
                 }
@@ -276,11 +268,13 @@ impl World {
                 let now = off.then(|| TRUE_WALL_NS + i128::from(self.now_ns));
                 return check::times(&times, now);
             }
-            (Came::Lent(window), Op::Lend { pool } | Op::RenewLent { pool, .. }) => {
-                self.nodes[node]
-                    .lent
-                    .retain(|(_, known)| known.owner != window.owner);
-                self.nodes[node].lent.push((pool, window));
+            (Came::Lent(window), Op::Lend { pool }) => self.nodes[node].lent.push(Borrowed {
+                pool,
+                window,
+                attempt: None,
+            }),
+            (Came::Lent(renewed), Op::RenewLent { window, attempt, .. }) => {
+                return self.renewed(node, &window, attempt, renewed);
             }
             (Came::Done, Op::Create { sequence }) => self.made[sequence] = true,
             (Came::Done, Op::CreatePool { pool }) => self.pools_made[pool] = true,
@@ -364,7 +358,7 @@ impl World {
             },
             _ => false,
         };
-        if !expected {
+        if !expected || matches!(error, E::WindowLost { .. }) && self.is_still_lent(sender.node, &op) {
             return Err(format!("{op:?} was refused: {error}"));
         }
         if let Op::Take {
@@ -381,11 +375,15 @@ impl World {
         if matches!(op, Op::Close) {
             return self.closed(sender.node);
         }
+        if let (Op::RenewLent { .. }, E::Unavailable { .. } | E::Closing) = (&op, &error) {
+            // The borrower asks again.
+            return Ok(());
+        }
         if let Op::RenewLent { window, .. } | Op::EndLent { window, .. } = op {
             // The borrower stops.
             self.nodes[sender.node]
                 .lent
-                .retain(|(_, known)| known.owner != window.owner);
+                .retain(|borrowed| borrowed.window.owner != window.owner);
         }
         Ok(())
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage_ledger::{Class, LedgerSettings, LentWindow};
+use mintage_ledger::{Class, LedgerSettings};
 use tempfile::TempDir;
 
+use super::borrowed::{Borrowed, Renewals};
 use super::check::Check;
 use super::elsewhere::Elsewhere;
 use super::fault::{Fault, FaultCounts, Plan};
@@ -129,7 +130,7 @@ pub(super) struct Node {
     pub(super) cut_off_until_ns: u64,
     /// Somebody will start it.
     pub(super) starting: bool,
-    pub(super) lent: Vec<(usize, LentWindow)>,
+    pub(super) lent: Vec<Borrowed>,
     /// Whether its process is a copy: never started again.
     pub(super) copy: bool,
     /// What is on its own disk, if processes on it keep a journal.
@@ -178,6 +179,7 @@ pub(crate) struct World {
     pub(super) tally: Tally,
     /// By process and number of the request.
     pub(super) under_way: BTreeMap<(usize, u64), UnderWay>,
+    pub(super) renewals: Renewals,
     pub(super) next_op: u64,
     pub(super) ops_left: u64,
     pub(super) made: Vec<bool>,
@@ -302,6 +304,7 @@ impl World {
             check,
             tally: Tally::default(),
             under_way: BTreeMap::new(),
+            renewals: Renewals::new(),
             next_op: 0,
             ops_left: 40 + dice.below(160),
             made: vec![false; SEQUENCES.len()],
@@ -361,6 +364,7 @@ impl World {
         self.nodes.push(Node {
             process: None,
             clock: NodeClock {
+                boot: 1,
                 anchor_ns: self.now_ns,
                 boot_ns,
                 drift_ppm: drift,
@@ -561,6 +565,7 @@ impl World {
             seed: self.dice.next(),
             world_ns: self.now_ns,
             clock: self.nodes[node].clock.clone(),
+            begins_away: !self.cloned && self.servers.len() == 1,
             lines,
         };
         let copyable = self.plan.has(Fault::Cloned) && !self.cloned;
@@ -598,6 +603,11 @@ impl World {
 
     /// The process on this node is gone, with all that it held.
     pub(super) fn kill(&mut self, node: usize, how: &str) -> Step {
+        self.kill_for(node, how, Duration::from_secs(10))
+    }
+
+    /// The same; another one starts within this time.
+    pub(super) fn kill_for(&mut self, node: usize, how: &str, most: Duration) -> Step {
         let Some(process) = self.nodes[node].process.take() else {
             return Ok(());
         };
@@ -623,7 +633,7 @@ impl World {
         self.under_way.retain(|(process, _), _| *process != number);
         self.check.broken(number);
         self.check.end(number, &asked)?;
-        self.start_again(node, Duration::from_secs(10));
+        self.start_again(node, most);
         Ok(())
     }
 

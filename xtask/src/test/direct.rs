@@ -19,7 +19,11 @@ pub(crate) fn matrix(args: &[String]) -> Result<(), String> {
             "--include-ignored",
             "--test-threads=1",
             "cluster::",
+            "failover::",
+            "galera::",
             "lossy::",
+            "set_back::",
+            "standby_away::",
             "striped::",
         ])
         .envs(environment(&mint, false))

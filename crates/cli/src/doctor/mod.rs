@@ -1,8 +1,9 @@
-//! `mint doctor`: what is wrong with counters that live in databases.
+//! `mint doctor`: what is wrong with counters that live in databases, and with the server of a store of ours.
 
 mod document;
 mod script;
 mod since;
+mod store;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -28,12 +29,14 @@ use urls::Url;
 #[command(
     after_help = "Looks, and never writes. Rights: SELECT on tables and sequences; for Redis SCAN, TYPE, GET, PTTL, CONFIG GET.\n\n\
                   Exit codes: 0 nothing wrong; 1 findings that --fail-on names; 2 wrong usage; 3 something could not be \
-                  looked at, and what could is printed."
+                  looked at, and what could is printed.\n\n\
+                  Without a URL, --store or --config looks at the server of that store, before mint init, too: what it may \
+                  forget, and each setting that matters with the statement that sets it. Errors make it class L."
 )]
 pub(crate) struct Args {
     /// Where counters live: postgres://, mysql:// or redis://, with a kind in front to mean that alone, as in
     /// leaf+mysql://; or a name of [sources.NAME] in the configuration
-    #[arg(value_name = "URL", required_unless_present = "url_file")]
+    #[arg(value_name = "URL", required_unless_present_any = ["url_file", "store", "config"])]
     urls: Vec<String>,
     /// A file that holds URLs with passwords, one a line
     #[arg(long, value_name = "FILE")]
@@ -68,9 +71,13 @@ pub(crate) struct Args {
     /// CosId and the others: how many bits their numbers of machines have [default: 10; yitter 6]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=40))]
     machine_bits: Option<u32>,
-    /// The store that counters were moved to: their fences are held against its records
+    /// The store that counters were moved to: their fences are held against its records. Without a URL of counters:
+    /// whether this store's own server keeps what it acknowledges
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Look at the store of this configuration file, as of --store without a URL of counters
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "urls", "url_file"])]
+    config: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
@@ -80,6 +87,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     }
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s leaves no time for an answer").with_hint("--timeout 5s"));
+    }
+    if args.urls.is_empty() && args.url_file.is_empty() {
+        return store::run(args, out);
     }
     let urls = urls::all(&args.urls, &args.url_file, out)?;
     let since = args.since.as_deref().map(since::read).transpose()?;
@@ -102,6 +112,7 @@ async fn seen(args: &Args, urls: &[Url], out: &Out) -> Result<(Vec<Seen>, Option
         wanted: Wanted {
             matching: args.matching.clone(),
             full: args.full,
+            at_home: false,
         },
         source: SourceSettings {
             store: StoreSettings {

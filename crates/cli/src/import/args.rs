@@ -87,6 +87,9 @@ pub(crate) struct Args {
     /// own+…: a further condition, as SQL
     #[arg(long = "where", value_name = "SQL")]
     pub(super) condition: Option<String>,
+    /// How many bits uid-generator's numbers of workers have (22 unless it was set up otherwise): they end there
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=62))]
+    pub(super) worker_bits: Option<u32>,
     /// How long one statement may take
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = crate::time::parse_duration)]
     pub(super) timeout: Duration,
@@ -132,6 +135,7 @@ impl Args {
             },
             table,
             keys_max: Some(KEYS_MAX),
+            worker_bits: self.worker_bits,
         })
     }
 }

@@ -59,6 +59,9 @@ async fn work(
     for why in &found.failed {
         out.note(format!("not looked at: {why}"));
     }
+    for why in &found.left_out {
+        out.note(format!("left out: {why}"));
+    }
     if args.verify {
         return verify(&found, &*ours, out).await;
     }
@@ -117,6 +120,13 @@ fn open(args: &Args, runtime: &Arc<dyn Runtime>, out: &Out) -> Result<Vec<Arc<dy
     let opened = open_sources(url.text(), &args.settings()?, Arc::clone(runtime));
     let opened = opened
         .map_err(|error| Failure::usage(format_args!("{}: {error}", url.named())).with_hint_if(error.fix))?;
+    if opened.is_empty() {
+        return Err(Failure::usage(format_args!(
+            "{}: workers are kept there, and no counters",
+            url.named()
+        ))
+        .with_hint("a pool begins beside them: mint pool create NAME --preset … --avoid-from URL"));
+    }
     Ok(match args.fence {
         None => opened,
         Some(_) => opened

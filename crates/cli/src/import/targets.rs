@@ -38,12 +38,15 @@ pub(super) struct Found {
     pub(super) targets: Vec<Target>,
     /// What could not be looked at, in words.
     pub(super) failed: Vec<String>,
+    /// What looks like a counter and is none, in words.
+    pub(super) left_out: Vec<String>,
 }
 
 pub(super) fn wanted(args: &Args) -> Wanted {
     Wanted {
         matching: args.matching.clone(),
         full: false,
+        at_home: true,
     }
 }
 
@@ -124,6 +127,7 @@ fn moved(
     Ok(Found {
         targets,
         failed: Vec::new(),
+        left_out: Vec::new(),
     })
 }
 
@@ -150,15 +154,32 @@ async fn listed(
     let mut found = Found {
         targets: Vec::new(),
         failed: Vec::new(),
+        left_out: Vec::new(),
     };
     let mut plans = Vec::new();
     for source in sources {
-        let durability = source.durability().await.map_err(source_failed)?;
-        let listed = source.list(&wanted).await.map_err(source_failed)?;
+        let listed = match source.list(&wanted).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                told(error, sources.len(), &mut found)?;
+                continue;
+            }
+        };
         found.failed.extend(listed.failed);
+        if listed.counters.is_empty() {
+            continue;
+        }
+        let durability = source.durability().await.map_err(source_failed)?;
         for counter in listed.counters {
-            let plan = Plan::make(&**source, counter, &durability, &options).await;
-            plans.push((source, plan.map_err(source_failed)?));
+            // Who names it is refused in the same words.
+            if let (Some(why), true) = (&counter.no_counter, args.matching.is_empty()) {
+                found.left_out.push(format!("{}: {why}", counter.key));
+                continue;
+            }
+            match Plan::make(&**source, counter, &durability, &options).await {
+                Ok(plan) => plans.push((source, plan)),
+                Err(error) => told(error, usize::MAX, &mut found)?,
+            }
         }
     }
     // After the sources: a record is written before its fence, so every fence that was seen there has its record here.
@@ -178,6 +199,23 @@ async fn listed(
         }));
     }
     Ok(found)
+}
+
+/// One of several things that cannot be looked at is told, and the others are looked at: unless the server is away, or
+/// there is nothing else.
+fn told(error: SourceError, of: usize, found: &mut Found) -> Result<(), Failure> {
+    let is_for_all = matches!(
+        error.kind,
+        SourceErrorKind::Unavailable | SourceErrorKind::Invalid
+    );
+    if is_for_all || of == 1 {
+        return Err(source_failed(error));
+    }
+    found.failed.push(match error.fix {
+        Some(fix) => format!("{} ({fix})", error.message),
+        None => error.message,
+    });
+    Ok(())
 }
 
 /// What one counter would come to, beside the moves that stand.
@@ -259,7 +297,7 @@ fn check_names(args: &Args, found: &Found) -> Result<(), Failure> {
     let is_there = |key: &String| {
         let counters = found.targets.iter().filter_map(|target| target.plan.as_ref());
         let mut counters = counters.map(|plan| &plan.counter);
-        counters.any(|counter| counter.key == *key || counter.details.get("name") == Some(key))
+        counters.any(|counter| counter.key == *key || counter.called() == key)
     };
     match args.names.iter().find(|(key, _)| !is_there(key)) {
         Some((key, name)) if found.failed.is_empty() && !found.targets.is_empty() => Err(Failure::usage(

@@ -56,14 +56,17 @@ impl Ledger {
     /// The store does not answer: whether the blocks of the journal are ours is not known, so the start must wait.
     pub(crate) async fn join_cluster(&self) -> Result<Option<Entered>, LedgerError> {
         let context = &self.context;
-        let found = match context.store.get(&changes::key()).await {
+        let found = match context.joining().get(&changes::key()).await {
             Ok(found) => found,
             // One store of a set: nothing is changed while it is away, and all is looked at when it is back.
             Err(_) if !context.store.reachable(&changes::key()) => None,
             Err(error) => return Err(error.into()),
         };
-        let (last, _) = changes::since(found.as_ref(), 0);
-        context.cluster.seen.store(last, Ordering::Release);
+        // What one holds that began without the store may be of before the changes: none is followed yet.
+        if !context.is_away() {
+            let (last, _) = changes::since(found.as_ref(), 0);
+            context.cluster.seen.store(last, Ordering::Release);
+        }
         enter(context).await
     }
 
@@ -107,7 +110,7 @@ impl Ledger {
                 self.drop_everything();
                 if let Some(journal) = &context.journal {
                     // Whoever has the register has a copy of our journal, and owns what it says.
-                    journal.begin_anew(node, context.store.cluster_id()).await;
+                    journal.begin_anew(node).await;
                 }
                 continue;
             }
@@ -168,7 +171,8 @@ impl Ledger {
         let ours = Arc::clone(self);
         self.context.runtime.spawn(Box::pin(async move {
             let cluster = &ours.context.cluster;
-            let followed = ours.look_again(&missed).await & ours.look_at_pools(&missed).await;
+            let looked = ours.look_again(&missed).await & ours.look_at_pools(&missed).await;
+            let followed = looked && ours.forget_definitions(&missed).await;
             if followed {
                 cluster.seen.store(last, Ordering::Release);
             }
@@ -227,6 +231,7 @@ impl Register {
         }
         let body = body(context, shows, false).await;
         let value = Value { mark: 0, token, body };
+        let sent = context.runtime.boottime();
         let mut written = context
             .store
             .compare_and_set(&key, version, value, Marks::NeverLower)
@@ -252,6 +257,9 @@ impl Register {
                 self.attempts = Tokens::default();
                 self.renewed = Some(context.runtime.boottime());
                 self.shows = Some(shows);
+                if let Some(journal) = &context.journal {
+                    journal.heard(sent, context.store.class()).await;
+                }
                 true
             }
             // The store lost it, not we: the key is ours alone, and what hangs off it is held on (class L).
@@ -276,20 +284,24 @@ impl Register {
     /// Says that this process has gone. Best effort: a register that stays is only clutter.
     async fn leave(self, context: &Context) {
         let Some((key, version)) = self.held else { return };
-        if context.journal.is_none() {
+        let Some(journal) = &context.journal else {
             let _ = context.store.remove(&key, version).await;
             return;
-        }
+        };
         // The blocks are found by any version of it.
         let value = Value {
             mark: 0,
             token: fresh_token(&*context.runtime),
             body: body(context, context.cluster.seen(), true).await,
         };
-        let _ = context
+        let written = context
             .store
             .compare_and_set(&key, Some(version), value, Marks::NeverLower)
             .await;
+        if let Ok(Cas::Done(_)) = written {
+            // From now on nobody waits for this node to follow a change.
+            journal.forget_word().await;
+        }
     }
 }
 
@@ -319,7 +331,8 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
         return Ok(None);
     };
     let key = context.instance_key();
-    let found = context.store.get(&key).await?;
+    let store = context.joining();
+    let found = store.get(&key).await?;
     let why = match found {
         None => "its register is not there",
         Some(found) => match serde_json::from_str::<InstanceBody>(&found.value.body) {
@@ -329,12 +342,15 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
                     token: fresh_token(&*context.runtime),
                     body: self::body(context, context.cluster.seen(), false).await,
                 };
-                let written = context
-                    .store
+                let sent = context.runtime.boottime();
+                let written = store
                     .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
                     .await;
                 match written {
-                    Ok(Cas::Done(version)) => return Ok(Some((key, version))),
+                    Ok(Cas::Done(version)) => {
+                        journal.heard(sent, store.class()).await;
+                        return Ok(Some((key, version)));
+                    }
                     Ok(Cas::Lost(_)) => "another process has its register",
                     // It may have landed: the next process with this journal finds out, or it is a gap.
                     Err(error) => return Err(error.into()),
@@ -346,6 +362,6 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
     };
     tracing::info!(why, "this node owns nothing from before");
     let node = context.renew_instance();
-    journal.begin_anew(node, context.store.cluster_id()).await;
+    journal.begin_anew(node).await;
     Ok(None)
 }

@@ -25,6 +25,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub(crate) use changes::Missed;
+pub(crate) use instance::Entered;
 use peers::Peers;
 pub use servers::ServerInfo;
 

@@ -72,11 +72,7 @@ impl Target {
         runtime: &Arc<dyn Runtime>,
     ) -> Result<Target, SourceError> {
         let workers = workplace(url)?;
-        let sources = match (open_sources(url, &settings.source, runtime.clone()), &workers) {
-            (Ok(sources), _) => sources,
-            (Err(_), Some(workplace)) if workplace.is_named => Vec::new(),
-            (Err(error), _) => return Err(error),
-        };
+        let sources = open_sources(url, &settings.source, runtime.clone())?;
         Ok(Target {
             place: match sources.first() {
                 Some(source) => source.place(),
@@ -234,6 +230,8 @@ async fn workers(
 async fn list(source: &dyn Source, wanted: &Wanted, seen: &mut Seen) -> bool {
     match source.list(wanted).await {
         Ok(mut listed) => {
+            // What workers are leased by is shown as workers.
+            listed.counters.retain(|counter| counter.no_counter.is_none());
             confirm(source, &mut listed.counters).await;
             // What only a move needs is much, of a million keys.
             listed

@@ -75,10 +75,10 @@ impl Source for Scripted {
         self.called("durability");
         let class = self.class;
         Box::pin(async move {
+            let why = "fsync is off; nothing is flushed";
             Ok(Durability {
-                class: class.map_err(error)?,
-                why: "fsync is off; nothing is flushed".into(),
                 fix: Some("ALTER SYSTEM SET fsync = on (and a reload)".into()),
+                ..Durability::plain(class.map_err(error)?, why)
             })
         })
     }
@@ -275,7 +275,12 @@ fn a_url_means_counters_or_workers_or_both() {
     assert!(all_of_mysql.0.contains(&"leaf") && all_of_mysql.1 == Some(false));
     assert_eq!(means("leaf+mysql://u@h/db"), Ok((vec!["leaf"], None)));
     assert_eq!(means("cosid+mysql://u@h/db"), Ok((vec!["cosid"], Some(true))));
-    assert_eq!(means("uid-generator+mysql://u@h/db"), Ok((vec![], Some(true))));
+    assert_eq!(
+        means("uid-generator+mysql://u@h/db"),
+        Ok((vec!["uid-generator"], Some(true)))
+    );
+    // Without a database every one is meant.
+    assert!(means("mysql://u:secret@h").is_ok_and(|(kinds, _)| kinds == all_of_mysql.0));
     assert_eq!(means("redis+unix:///run/r.sock").unwrap().1, Some(false));
     assert_eq!(means("yitter+redis://h"), Ok((vec![], Some(true))));
     assert_eq!(

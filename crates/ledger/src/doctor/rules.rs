@@ -295,15 +295,35 @@ fn orphan(subject: &Subject<'_>, found: &mut Vec<Found>) {
     }
 }
 
+/// The step that Leaf comes to by itself: it doubles the one of its table while a segment lasts for less than a quarter of an
+/// hour, and never beyond a million.
+fn leaf_step(own: u64, distance_per_s: f64) -> u64 {
+    const LASTS_S: f64 = 900.0;
+    const MOST: u64 = 1_000_000;
+    let mut step = own.max(1);
+    while step <= MOST / 2 && (step as f64) < LASTS_S * distance_per_s {
+        step *= 2;
+    }
+    step
+}
+
 fn small_step(subject: &Subject<'_>, found: &mut Vec<Found>) {
     let counter = subject.counter;
-    let (Went::On(pace), Some(step)) = (subject.went, counter.cache) else {
+    let (Went::On(pace), Some(own)) = (subject.went, counter.cache) else {
         return;
+    };
+    let step = match counter.kind {
+        "leaf" => leaf_step(own, pace.distance_per_s),
+        _ => own,
     };
     let lasts_s = step as f64 / pace.distance_per_s;
     if STEPPED.contains(&counter.kind) && pace.distance_per_s > 0.0 && lasts_s < STEP_LASTS_S {
+        let doubled = match step == own {
+            true => String::new(),
+            false => format!(", to which Leaf doubles its step of {own} by itself,"),
+        };
         let text = format!(
-            "small-step: {step} numbers last {lasts_s:.1} s; with the database away for longer, requests fail"
+            "small-step: {step} numbers{doubled} last {lasts_s:.1} s; with the database away for longer, requests fail"
         );
         let new = Found::new(FindingCode::SmallStep, Severity::Warn, text);
         let advised = (pace.distance_per_s * STEP_ADVISED_S).ceil();

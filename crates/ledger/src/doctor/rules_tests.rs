@@ -275,20 +275,21 @@ fn who_owns_a_counter_is_told_where_that_is_known() {
 
 #[test]
 fn a_step_is_small_that_lasts_for_seconds() {
-    let leaf = |step, per_s: f64| {
+    let stepped = |kind, step, per_s: f64| {
         let counter = Counter {
             mark: Some(100),
             cache: Some(step),
-            ..Counter::new("leaf", "orders")
+            ..Counter::new(kind, "orders")
         };
         let found = found_at(&counter, went(per_s, &counter));
         found
             .into_iter()
             .find(|found| found.code == FindingCode::SmallStep)
     };
-    assert_eq!(leaf(1000, 100.0), None);
-    assert_eq!(leaf(1000, 0.0), None);
-    let small = leaf(999, 100.0).expect("it lasts for 9.99 s");
+    let vitess = |step, per_s| stepped("vitess", step, per_s);
+    assert_eq!(vitess(1000, 100.0), None);
+    assert_eq!(vitess(1000, 0.0), None);
+    let small = vitess(999, 100.0).expect("it lasts for 9.99 s");
     assert_eq!(
         (small.severity, small.mend),
         (Severity::Warn, Some(Mend::Step(6000)))
@@ -297,6 +298,18 @@ fn a_step_is_small_that_lasts_for_seconds() {
         small.text.starts_with("small-step: 999 numbers last 10.0 s; "),
         "{}",
         small.text
+    );
+    // Leaf doubles its step by itself while a segment lasts for less than 15 minutes, up to a million.
+    for (step, per_s) in [(1000, 10_000.0), (1, 50_000.0), (600_000, 60_000.0)] {
+        assert_eq!(stepped("leaf", step, per_s), None, "{step} at {per_s}");
+    }
+    let small = stepped("leaf", 1000, 60_000.0).expect("512,000 last for 8.5 s");
+    let said = "small-step: 512000 numbers, to which Leaf doubles its step of 1000 by itself, last 8.5 s; ";
+    assert!(small.text.starts_with(said), "{}", small.text);
+    assert_eq!(small.mend, Some(Mend::Step(3_600_000)));
+    assert!(
+        stepped("leaf", 600_000, 60_001.0).is_some(),
+        "its double is beyond a million"
     );
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Guard {
     /// The class that was accepted when the store was opened.
     accepted: Class,
     /// Where names and workers begin that are not there, if a backup was restored.
-    restored: Restored,
+    restored: Mutex<Restored>,
     /// The copy of the store that answered last, and how often that was another one than before.
     copy: Mutex<(Option<String>, u32)>,
     /// When it was last seen that the store is not sealed, in milliseconds of boot time.
@@ -77,7 +77,7 @@ impl Guard {
         let shared = !inner.exclusive();
         Arc::new(Guard {
             watch: (shared && lossy.is_none()).then(|| Watch::new(inner.seen(), ours)),
-            restored,
+            restored: Mutex::new(restored),
             unsealed_at_ms: AtomicU64::new(millis(runtime.boottime())),
             copy: Mutex::new((inner.incarnation(), 0)),
             accepted: inner.class(),
@@ -112,7 +112,21 @@ impl Guard {
 
     /// Above which names begin that are not there, if a backup was restored.
     pub(crate) fn restored_above(&self) -> u64 {
-        self.restored.above
+        self.restored().above
+    }
+
+    fn restored(&self) -> Restored {
+        *self.restored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is noted of a restore, for a process that began without the store.
+    pub(crate) fn learn_restored(&self, restored: Restored) {
+        *self.restored.lock().unwrap_or_else(PoisonError::into_inner) = restored;
+    }
+
+    /// Ends all minting of this process for a reason that was found elsewhere.
+    pub(crate) fn end(&self, error: StoreError) -> StoreError {
+        self.stop(error)
     }
 
     /// That the store forgets what it acknowledged was allowed.
@@ -123,7 +137,7 @@ impl Guard {
     /// No window begins before this: what the store has lost may reach up to here.
     pub(crate) fn floor(&self) -> Option<Timestamp> {
         let recovered = self.recovery.as_ref().and_then(Recovery::floor);
-        recovered.max(self.restored.workers_from)
+        recovered.max(self.restored().workers_from)
     }
 
     /// Sees whether the store is whole at this moment, and learns of recoveries by others; once a second.
@@ -175,7 +189,7 @@ impl Guard {
     /// The tombstone that a name begins above which is not there but may have been.
     fn tombstone(&self, key: &Key) -> Option<Value> {
         let recovered = self.recovery.as_ref().map_or(0, Recovery::skipped);
-        let skipped = recovered.max(self.restored.above);
+        let skipped = recovered.max(self.restored().above);
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),
@@ -430,7 +444,16 @@ impl Guard {
             }
         }
         if let Some(recovery) = &self.recovery {
-            recovery.pay(self, key, before.as_ref().map_or(0, |met| met.mark), new.mark)?;
+            // What is there already is not paid for again, where a recovery has raised it and nothing was written since.
+            let there = match (&before, expected) {
+                (Some(met), _) => met.mark,
+                (None, None) => 0,
+                (None, Some(expected)) => match self.read(asked, key).await? {
+                    Some(found) if found.version == expected => found.value.mark,
+                    found => return Ok(Cas::Lost(found)),
+                },
+            };
+            recovery.pay(self, key, there, new.mark)?;
         }
         let new = Value {
             token: masked(asked.epoch, new.token),

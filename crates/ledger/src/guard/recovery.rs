@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   numbers    mark += max_rate x 100 servers x (now - last known whole + 70 s)
-//!   windows    mark  = now + the longest window + 10 s; none begins before that
+//!   windows    mark  = now + the longest window + 21 s; none begins before that
 //!   memory     what this process remembers to be higher or newer is written again
 //! ```
 //!
@@ -55,6 +55,9 @@ impl Default for LossyRules {
 const SERVERS_MAX: u64 = 100;
 /// How far apart two validated clocks may be (protocol W6), twice.
 const SLACK: Duration = Duration::from_secs(10);
+/// For how long a primary that was cut off takes writes on beside its promoted replica: the largest
+/// `min-replicas-max-lag` that Redis may have, and the second in which it looks.
+const OUTLIVES: Duration = Duration::from_secs(11);
 /// How much of `max_rate` may be reserved at once: a large block for an outage.
 const BURST: Duration = Duration::from_secs(60);
 /// How often the store is noted to be whole.
@@ -354,7 +357,7 @@ impl Recovery {
         let a_second = self.rules.max_rate.saturating_mul(SERVERS_MAX);
         let raise = Raise {
             numbers: a_second.saturating_mul(lost_for.as_secs() + 1),
-            floor: now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK),
+            floor: now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK + OUTLIVES),
             pools,
         };
         Ok((raise, lost_for))

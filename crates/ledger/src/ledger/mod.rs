@@ -3,12 +3,14 @@
 //! | file | what |
 //! | --- | --- |
 //! | `start` | what is checked before anything is given out |
+//! | `away` | a start while the store is away |
 //! | `sequences`, `pools` | loaded, made, changed, listed |
 //! | `records` | where numbers come from |
 //! | `passed` | what a move does with a sequence |
 //! | `loaded` | which sequences are held in memory, and when one is let go |
 //! | `tasks` | what runs until the ledger closes |
 
+mod away;
 mod loaded;
 mod passed;
 mod pools;
@@ -100,16 +102,13 @@ impl Ledger {
             return Err(LedgerError::Stopped(place.opened_alone()));
         }
         let restored = notes::restored(&asked).await?;
-        let journal = journal.map(|journal| journal.restored_at(restored.workers_from));
-        let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
-        let ledger = Arc::new(Ledger {
-            context: Arc::clone(&context),
-            in_use: Arc::default(),
-            sequences: RwLock::default(),
-            letting_go: tokio::sync::Mutex::default(),
-            loading: std::array::from_fn(|_| tokio::sync::Mutex::default()),
-            pools: RwLock::default(),
-        });
+        if let Some(journal) = &journal {
+            journal.restored_at(restored.workers_from);
+            // What was changed while nobody had this journal is not looked at one by one.
+            journal.begin_life().await;
+        }
+        let context = Arc::new(Context::new(store, settings, journal, restored, false, runtime));
+        let ledger = Ledger::over(Arc::clone(&context));
         ledger.count_sequences().await?;
         let entered = match context.store.exclusive() {
             true => None,
@@ -125,6 +124,22 @@ impl Ledger {
                 .spawn(Box::pin(Arc::clone(&ledger).keep_instance(entered)));
         }
         Ok(ledger)
+    }
+
+    fn over(context: Arc<Context>) -> Arc<Ledger> {
+        Arc::new(Ledger {
+            context,
+            in_use: Arc::default(),
+            sequences: RwLock::default(),
+            letting_go: tokio::sync::Mutex::default(),
+            loading: std::array::from_fn(|_| tokio::sync::Mutex::default()),
+            pools: RwLock::default(),
+        })
+    }
+
+    /// Whether it began without its store and has not joined the others there yet.
+    pub fn is_away(&self) -> bool {
+        self.context.is_away()
     }
 
     async fn page(
@@ -247,7 +262,9 @@ impl Ledger {
         for pool in self.loaded_pools() {
             pool.stop().await;
         }
-        self.leave_cluster().await;
+        if !self.context.is_away() {
+            self.leave_cluster().await;
+        }
         // All are asked at once, so that the store can group them; then each is waited for.
         let loaded = self.loaded();
         let waits: Vec<_> = loaded.iter().map(Sequence::ask_to_give_back).collect();

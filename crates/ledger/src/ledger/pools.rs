@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Ledger;
 use crate::cluster::Missed;
 use crate::error::LedgerError;
+use crate::makeable::Makeable;
 use crate::name::Name;
 use crate::pool::{AvoidChange, Avoided, Pool, PoolInfo, PoolKind, PoolSpec, WorkerChoice};
 use crate::runtime::fresh_token;
@@ -54,11 +55,11 @@ impl Ledger {
         Ok(pool)
     }
 
-    /// Loads a pool. The ones called `default` (layout `twitter`) and `uuid1` are made on first use; once dropped,
-    /// they too are made by [`Ledger::create_pool`] alone.
+    /// Loads a pool. The ones called `default` (layout `twitter`) and `uuid1` are made on first use (`auto_create`); once
+    /// dropped, they too are made by [`Ledger::create_pool`] alone.
     ///
     /// # Errors
-    /// [`LedgerError::NoPool`], or the store refuses.
+    /// [`LedgerError::NoPool`], [`LedgerError::NoAutoCreate`], or the store refuses.
     pub async fn pool_or_default(&self, name: &Name) -> Result<Arc<Pool>, LedgerError> {
         if let Some(pool) = self.pool(name.as_str()) {
             return Ok(pool);
@@ -66,19 +67,37 @@ impl Ledger {
         match self.pool_record(name).await? {
             Some((_, spec, false)) => Ok(self.keep_pool(name, spec)),
             Some((_, _, true)) => Err(LedgerError::NoPool { name: name.clone() }),
-            None if name.as_str() == DEFAULT_POOL => {
-                let layout = mintage::preset(DEFAULT_LAYOUT)
-                    .expect("a row of PRESETS")
-                    .layout();
-                self.make_pool(name, PoolKind::Snowflake(Arc::new(layout)).into())
-                    .await
-            }
-            None if name.as_str() == UUID1_POOL => {
-                let mut random = [0; 8];
-                self.context.runtime.fill_random(&mut random);
-                self.make_pool(name, PoolKind::uuid1(random).into()).await
+            None if [DEFAULT_POOL, UUID1_POOL].contains(&name.as_str()) => {
+                self.context.may_make_by_use(Makeable::Pool, name)?;
+                self.make_pool(name, self.default_kind(name).into()).await
             }
             None => Err(LedgerError::NoPool { name: name.clone() }),
+        }
+    }
+
+    /// What [`DEFAULT_POOL`] or [`UUID1_POOL`] is made like.
+    fn default_kind(&self, name: &Name) -> PoolKind {
+        if name.as_str() == UUID1_POOL {
+            let mut random = [0; 8];
+            self.context.runtime.fill_random(&mut random);
+            return PoolKind::uuid1(random);
+        }
+        let preset = mintage::preset(DEFAULT_LAYOUT).expect("a row of PRESETS");
+        PoolKind::Snowflake(Arc::new(preset.layout()))
+    }
+
+    /// Makes a pool because its first client asks for it: as [`Ledger::create_pool`] where first uses make names, else
+    /// only one that is there will do, whatever its definition.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoAutoCreate`], and those of [`Ledger::create_pool`].
+    pub async fn create_pool_by_use(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        match self.context.may_make_by_use(Makeable::Pool, name) {
+            Ok(()) => self.create_pool(name, spec).await,
+            Err(refused) => match self.existing_pool(name).await {
+                Err(LedgerError::NoPool { .. }) => Err(refused),
+                found => found,
+            },
         }
     }
 

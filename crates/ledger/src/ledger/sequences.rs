@@ -8,6 +8,7 @@ use mintage::Base;
 use super::Ledger;
 use crate::cluster::Missed;
 use crate::error::LedgerError;
+use crate::makeable::Makeable;
 use crate::name::Name;
 use crate::sequence::{
     Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
@@ -82,8 +83,8 @@ impl Ledger {
             };
         }
         let sequence = self.load(name).await?;
-        if !sequence.exists() && !self.context.settings.auto_create {
-            return Err(LedgerError::NoAutoCreate { name: name.clone() });
+        if !sequence.exists() {
+            self.context.may_make_by_use(Makeable::Sequence, name)?;
         }
         Ok(sequence)
     }
@@ -128,7 +129,7 @@ impl Ledger {
     }
 
     /// What is held while a name is loaded; some names share one.
-    fn loads(&self, name: &Name) -> &tokio::sync::Mutex<()> {
+    pub(super) fn loads(&self, name: &Name) -> &tokio::sync::Mutex<()> {
         let bytes = name.as_str().bytes();
         let hash = bytes.fold(0_usize, |hash, byte| {
             hash.wrapping_mul(31).wrapping_add(usize::from(byte))
@@ -140,6 +141,12 @@ impl Ledger {
     pub(crate) async fn read(&self, name: &Name) -> Result<Option<(State, u128)>, LedgerError> {
         if let Some(error) = self.stopped() {
             return Err(LedgerError::Stopped(error));
+        }
+        if self.context.is_away()
+            && let Some(journal) = &self.context.journal
+            && let Some(state) = journal.definition(name).await
+        {
+            return Ok(Some((state, 0)));
         }
         let found = self.context.store.get(&sequence_key(name)).await?;
         let Some(found) = found else { return Ok(None) };
@@ -169,7 +176,7 @@ impl Ledger {
 
     /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
     async fn keep(&self, name: &Name, mut state: State, token: u128) -> Arc<Sequence> {
-        let (entry, owned) = match &self.context.journal {
+        let (mut entry, owned) = match &self.context.journal {
             Some(journal) => journal.read(name).await,
             None => Default::default(),
         };
@@ -185,6 +192,12 @@ impl Ledger {
             }
             None => Vec::new(),
         };
+        // A set's record that is not there has no version either; a set has no journal.
+        let unread = state.version.is_some_and(|version| !version.is_written());
+        let is_of_journal = unread && self.context.journal.is_some();
+        if let Some(journal) = self.context.journal.as_ref().filter(|_| !is_of_journal) {
+            journal.vouch(name, &mut entry, &state, owned.clone()).await;
+        }
         let owned = owned
             .into_iter()
             .filter_map(|(from, until)| state.range(from, until))
@@ -205,6 +218,9 @@ impl Ledger {
             };
             Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
         };
+        if is_of_journal {
+            sequence.mistrust_record();
+        }
         self.make_room().await;
         sequence
     }
@@ -228,6 +244,21 @@ impl Ledger {
     /// The definition makes no sense, the name exists with another one, or there are too many.
     pub async fn create(&self, name: &Name, spec: &SequenceSpec) -> Result<SequenceInfo, LedgerError> {
         self.change(name, Change::Create(*spec)).await
+    }
+
+    /// Makes a sequence because a client of another system asks for its number: as [`Ledger::create`] where first uses
+    /// make names, else only one that is there will do, whatever its definition.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoAutoCreate`], and those of [`Ledger::create`].
+    pub async fn create_by_use(&self, name: &Name, spec: &SequenceSpec) -> Result<SequenceInfo, LedgerError> {
+        match self.context.may_make_by_use(Makeable::Sequence, name) {
+            Ok(()) => self.create(name, spec).await,
+            Err(refused) => match self.show(name).await {
+                Err(LedgerError::NotFound { .. }) => Err(refused),
+                found => found,
+            },
+        }
     }
 
     /// Changes a definition; the position stays.
@@ -271,7 +302,7 @@ impl Ledger {
     /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
-    /// [`LedgerError::OnlyForward`], out of bounds, or there are too many.
+    /// [`LedgerError::OnlyForward`], [`LedgerError::NoAutoCreate`], out of bounds, or there are too many.
     pub async fn set(&self, name: &Name, to: Base) -> Result<SetOutcome, LedgerError> {
         let sequence = self.load(name).await?;
         self.change_of(&sequence, Change::Set(to)).await
@@ -285,7 +316,12 @@ impl Ledger {
     ) -> Result<SetOutcome, LedgerError> {
         let context = &self.context;
         let Some(striped) = context.store.striped() else {
-            return sequence.change(change).await;
+            let changed = sequence.change(change).await?;
+            if let Some(journal) = &context.journal {
+                // One that cannot is broken, and what is told by the changes' register waits for that (protocol S11).
+                let _ = self.forget_definition(sequence.name(), journal).await;
+            }
+            return Ok(changed);
         };
         // Its stores are asked one by one.
         context.health.admit_rehearsed()?;
@@ -295,6 +331,9 @@ impl Ledger {
             previous: sequence.last_issued(),
             created: !existed,
         };
+        if matches!(change, Change::Set(_)) && !existed {
+            context.may_make_by_use(Makeable::Sequence, name)?;
+        }
         let makes = matches!(change, Change::Create(_) | Change::Set(_));
         if makes && !existed && self.sequence_count() >= context.settings.max_sequences {
             return Err(LedgerError::TooMany {

@@ -16,10 +16,14 @@ impl Ledger {
             Some(journal) => journal.owned_until().await,
             None => HashMap::new(),
         };
+        let prefix = Key::new("seq/").expect("a constant within the key grammar");
         let (mut count, mut dropped) = (0, 0);
         let mut after = None;
         loop {
-            let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
+            let page = context
+                .joining()
+                .scan(&prefix, after.as_ref(), SCAN_LIMIT_MAX)
+                .await?;
             for (key, found) in &page {
                 let until = owned_until.remove(key).unwrap_or(0);
                 self.check_journal(key, found.value.mark, until).await?;

@@ -170,7 +170,8 @@ impl Plan {
                 self.name
             )),
             Ok(_) if is_given => {
-                if let Some((face, asked)) = face_of(&self.counter) {
+                if let Some(face) = self.counter.face {
+                    let asked = self.counter.called();
                     let line = format!("faces.{face}.names.{asked:?} = {:?}", self.name);
                     self.face_lines.push(line);
                 }
@@ -252,6 +253,7 @@ impl Plan {
 
     fn judge_counter(&mut self, options: &PlanOptions) {
         let counter = &self.counter;
+        self.refusals.extend(counter.no_counter.clone());
         match &counter.fence {
             Fence::None => {}
             Fence::Ours { id, .. } => {
@@ -363,30 +365,22 @@ fn definition_of(counter: &Counter) -> Definition {
     }
 }
 
-/// The name here, and whether it was given.
+/// The name here, and whether it was given: otherwise the one that the first client of a face would make.
 fn name_of(counter: &Counter, options: &PlanOptions) -> (String, bool) {
-    // Some keys are quoted as SQL wants them: people need not.
-    let key = counter.details.get("name").unwrap_or(&counter.key);
-    let is_meant = |(known, _): &&(String, String)| *known == counter.key || known == key;
+    let called = counter.called();
+    let is_meant = |(known, _): &&(String, String)| *known == counter.key || known == called;
     if let Some((_, name)) = options.names.iter().find(is_meant) {
         return (name.clone(), true);
     }
-    let of_face = match counter.kind {
-        "leaf" | "tinyid" | "idgo" | "cosid" => format!("{}:{key}", counter.kind),
-        _ => key.clone(),
+    let prefix = match counter.face {
+        // These ask for names as they are.
+        Some("mysql" | "postgres") | None => String::new(),
+        Some(face) => format!("{face}:"),
     };
-    (format!("{}{of_face}", options.prefix), !options.prefix.is_empty())
-}
-
-/// The face that asks for a counter of this kind, and by which key.
-fn face_of(counter: &Counter) -> Option<(&'static str, &str)> {
-    match counter.kind {
-        "leaf" => Some(("leaf", &counter.key)),
-        "tinyid" => Some(("tinyid", &counter.key)),
-        "cosid" => Some(("cosid", &counter.key)),
-        "idgo" => Some(("idgo", &counter.key)),
-        _ => None,
-    }
+    (
+        format!("{}{prefix}{called}", options.prefix),
+        !options.prefix.is_empty(),
+    )
 }
 
 #[cfg(test)]
@@ -395,11 +389,7 @@ mod tests {
     use crate::source::{ColumnUse, MemorySource, Wanted};
 
     fn durable(class: Class) -> Durability {
-        Durability {
-            class,
-            why: "why".into(),
-            fix: None,
-        }
+        Durability::plain(class, "why")
     }
 
     async fn plan_of(counter: Counter, class: Class, options: &PlanOptions) -> Plan {
@@ -497,6 +487,7 @@ mod tests {
     #[tokio::test]
     async fn a_given_name_is_told_to_the_face() {
         let counter = Counter {
+            face: Some("leaf"),
             mark: Some(1),
             ..Counter::new("leaf", "orders")
         };

@@ -271,10 +271,11 @@ impl Search<'_> {
                 continue;
             }
             let found = pool.record(worker).await?;
-            let is_kept = |found: &Versioned| WindowBody::read(found).is_ok_and(|body| body.is_kept());
+            let now = self.now;
+            let is_kept = |found: &Versioned| WindowBody::read(found).is_ok_and(|body| body.is_kept(now));
             if found
                 .as_ref()
-                .is_none_or(|found| found.value.mark <= self.now && !is_kept(found))
+                .is_none_or(|found| found.value.mark <= now && !is_kept(found))
                 && let Some(lease) = self.take(worker, found).await?
             {
                 return Ok(Some(lease));

@@ -185,11 +185,12 @@ impl Pool {
             let Ok(body) = WindowBody::read(&found) else {
                 continue;
             };
-            let lasts = found.value.mark > now || body.is_kept();
+            let kept = body.machine.as_ref().map_or(0, |machine| machine.kept);
+            let lasts = found.value.mark > now || body.is_kept(now);
             if body.machine.is_some() && !body.retired && lasts {
-                let until = match body.is_kept() {
+                let until = match body.is_kept(kept) {
                     true => "for good".to_string(),
-                    false => format!("until {}", utc(self.ticks.time_of(found.value.mark))),
+                    false => format!("until {}", utc(self.ticks.time_of(found.value.mark.max(kept)))),
                 };
                 return Err(LedgerError::WorkerInUse {
                     name: self.name.clone(),

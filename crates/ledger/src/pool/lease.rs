@@ -53,11 +53,15 @@ pub(crate) struct Owner {
 
 impl Lease {
     pub(super) fn new(worker: u64, from: u64, found: &Versioned) -> Lease {
+        Lease::written(worker, found.version, from, found.value.mark)
+    }
+
+    pub(super) fn written(worker: u64, version: Version, from: u64, until: u64) -> Lease {
         Lease {
             worker,
-            version: found.version,
+            version,
             from,
-            until: found.value.mark,
+            until,
             attempts: Vec::new(),
         }
     }
@@ -93,6 +97,7 @@ impl Pool {
             wall_ms: self.context.clock.now().unix_millis(),
             retired: false,
             machine: None,
+            renewed: None,
         }
     }
 

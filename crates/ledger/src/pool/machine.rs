@@ -15,6 +15,9 @@
 //! passed (protocol W1, W2), and renewed from the version that was read (W5). The register stands before it, so that an
 //! attempt of unknown outcome is found again by its owner and finished by whoever asks next for the same instance
 //! (R1). A register that is gone (a backup holds none) is found again by the name in the window.
+//!
+//! A lease may be longer than the pool's windows, which is what a restored backup and a store that forgets wait for. The
+//! window then says beside its mark until when nobody else takes the worker, as that of a stable machine says for ever.
 
 use mintage::{Clock, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -68,9 +71,6 @@ pub enum MachineError {
         /// The number that it had.
         number: u64,
     },
-    /// A lease cannot last that long.
-    #[error("a lease lasts at most {} s in this pool: as long as its windows", .0.as_secs())]
-    TooLong(Duration),
     /// The name cannot stand in a register.
     #[error("instance {0:?} cannot be remembered: {1}")]
     Name(String, String),
@@ -117,24 +117,35 @@ impl Found {
         body.is_some_and(|body| body.owner == self.place.owner && body.retired)
     }
 
+    /// Its own window, which it gave back itself and nobody has taken since.
+    fn returned(&self) -> Option<(&Versioned, &WindowBody)> {
+        let (record, body) = (self.record.as_ref()?, self.body.as_ref()?);
+        let by_itself = body.machine.as_ref().is_some_and(|machine| machine.returned);
+        (by_itself && self.is_given_back()).then_some((record, body))
+    }
+
     /// Whether anybody may take the worker: also an attempt of the machine that has not landed, and may no more once
     /// this one has.
     fn is_free(&self, now: u64) -> bool {
-        let is_kept = self.body.as_ref().is_some_and(WindowBody::is_kept);
+        let is_kept = self.body.as_ref().is_some_and(|body| body.is_kept(now));
         !is_kept && self.record.as_ref().is_none_or(|record| record.value.mark <= now)
     }
 }
 
 impl Pool {
-    /// How long a lease of a number may last: as long as a window, which is what a restored backup and a store that
-    /// forgets wait for.
-    pub fn longest_lease(&self) -> Duration {
+    /// One past the last tick.
+    fn end_of_time(&self) -> u64 {
+        self.ticks.ticks_max().saturating_add(1)
+    }
+
+    /// How long a window may last, which is what a restored backup and a store that forgets wait for.
+    fn longest_lease(&self) -> Duration {
         let ticks = u32::try_from(self.lengths.max).unwrap_or(u32::MAX);
         self.ticks.tick().saturating_mul(ticks)
     }
 
-    /// Leases a number below `below` for so long: the one that the instance has, else one that nobody ever had, else
-    /// the one whose lease passed first.
+    /// Leases a number below `below` for so long: the one that the instance has or gave back last, else one that nobody
+    /// ever had, else the one whose lease passed first.
     ///
     /// ```
     /// # use mintage_ledger::*;
@@ -157,7 +168,7 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// [`MachineError::NoneFree`], [`MachineError::TooLong`], [`MachineError::Name`], or the ledger refuses. Asked again
+    /// [`MachineError::NoneFree`], [`MachineError::Name`], or the ledger refuses. Asked again
     /// after any of them, it goes on where it was.
     pub async fn lease_machine(
         &self,
@@ -165,25 +176,31 @@ impl Pool {
         below: u64,
         lasting: Duration,
     ) -> Result<MachineNumber, MachineError> {
-        let asked = self.machine(machine, lasting)?;
+        let asked = self.machine(machine, lasting, Begins::Anew)?;
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error).into());
         }
         self.check_not_dropped().await?;
         let _alone = self.numbering.lock().await;
         for _ in 0..RACES_MAX {
-            let found = asked.find().await?;
+            let found = asked.find(Returned::Too).await?;
             if found.is_none() {
                 check_new(machine.instance)
                     .map_err(|why| MachineError::Name(machine.instance.into(), why.to_string()))?;
             }
+            let may_again =
+                |found: &Found| self.allowed().contains(found.place.worker) && found.place.worker < below;
             if let Some(found) = &found
-                && let Some((record, body)) = found.own()
+                && let Some((record, body)) = found.own().or(found.returned().filter(|_| may_again(found)))
                 && asked.fits(found.place.worker, below, record, body)?
             {
-                if let Some(number) = asked.extend(found.place.worker, record, body).await? {
+                let Some(number) = asked.extend(found.place.worker, record, body).await? else {
+                    continue;
+                };
+                if !body.retired || self.may_still_use(found.place.worker).await? {
                     return Ok(number);
                 }
+                asked.give_up(&found.place).await;
                 continue;
             }
             let now = self.tick_past_floor(0).await?;
@@ -220,16 +237,16 @@ impl Pool {
     /// Extends the lease to so long from now.
     ///
     /// # Errors
-    /// [`MachineError::Unknown`], [`MachineError::Lost`], [`MachineError::TooLong`], [`MachineError::Name`], or the
-    /// ledger refuses: the lease then lasts at least as long as it did.
+    /// [`MachineError::Unknown`], [`MachineError::Lost`], [`MachineError::Name`], or the ledger refuses: the lease then
+    /// lasts at least as long as it did.
     pub async fn guard_machine(
         &self,
         machine: MachineInstance<'_>,
         lasting: Duration,
     ) -> Result<MachineNumber, MachineError> {
-        let asked = self.machine(machine, lasting)?;
+        let asked = self.machine(machine, lasting, Begins::Before)?;
         for _ in 0..RACES_MAX {
-            let Some(found) = asked.find().await? else {
+            let Some(found) = asked.find(Returned::Not).await? else {
                 return Err(MachineError::Unknown(machine.instance.into()));
             };
             let Some((record, body)) = found.own() else {
@@ -242,15 +259,44 @@ impl Pool {
         Err(self.too_many_races())
     }
 
-    /// The machine has stopped. A stable one keeps its number; that of another is free once its lease has passed:
-    /// nobody shortens a window that a program may still mint in (protocol W7).
+    /// As [`Pool::guard_machine`], for who does not say for how long: for as long as the lease lasted when it was given or
+    /// extended last. Whether the machine is stable stays as it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn guard_machine_again(&self, instance: &str) -> Result<MachineNumber, MachineError> {
+        let machine = MachineInstance {
+            instance,
+            stable: false,
+        };
+        let mut asked = self.machine(machine, Duration::ZERO, Begins::Before)?;
+        for _ in 0..RACES_MAX {
+            let Some(found) = asked.find(Returned::Not).await? else {
+                return Err(MachineError::Unknown(instance.into()));
+            };
+            let Some((record, body)) = found.own() else {
+                return Err(asked.lost(&found));
+            };
+            asked.machine.stable = body.machine.as_ref().is_some_and(|lease| lease.stable);
+            let until = self.ticks.time_of(record.value.mark.max(kept_of(body)));
+            let lasted_ms = until.unix_millis().saturating_sub(body.wall_ms);
+            asked.lasting = Duration::from_millis(u64::try_from(lasted_ms).unwrap_or(0));
+            if let Some(number) = asked.extend(found.place.worker, record, body).await? {
+                return Ok(number);
+            }
+        }
+        Err(self.too_many_races())
+    }
+
+    /// The machine has stopped. A stable one keeps its number; that of another is free for it at once, and for others once
+    /// its window has passed: nobody shortens a window that a program may still mint in (protocol W7).
     ///
     /// # Errors
     /// [`MachineError::Unknown`], [`MachineError::Lost`], [`MachineError::Name`], or the ledger refuses.
     pub async fn return_machine(&self, machine: MachineInstance<'_>) -> Result<(), MachineError> {
-        let asked = self.machine(machine, Duration::ZERO)?;
+        let asked = self.machine(machine, Duration::ZERO, Begins::Anew)?;
         for _ in 0..RACES_MAX {
-            let Some(found) = asked.find().await? else {
+            let Some(found) = asked.find(Returned::Not).await? else {
                 return Err(MachineError::Unknown(machine.instance.into()));
             };
             let Some((record, body)) = found.own() else {
@@ -262,12 +308,15 @@ impl Pool {
                     false => Err(asked.lost(&found)),
                 };
             };
-            if machine.stable && body.is_kept() {
+            if machine.stable && body.machine.as_ref().is_some_and(|lease| lease.stable) {
                 return Ok(());
             }
             let left = WindowBody {
                 retired: !machine.stable,
-                machine: Some(asked.lease(body)),
+                machine: Some(MachineLease {
+                    returned: !machine.stable,
+                    ..asked.lease(body, 0)
+                }),
                 ..body.clone()
             };
             let until = record.value.mark;
@@ -290,14 +339,13 @@ impl Pool {
         &'a self,
         machine: MachineInstance<'a>,
         lasting: Duration,
+        begins: Begins,
     ) -> Result<Asked<'a>, MachineError> {
-        if lasting > self.longest_lease() {
-            return Err(MachineError::TooLong(self.longest_lease()));
-        }
         Ok(Asked {
             pool: self,
             machine,
             lasting,
+            begins,
             key: self.machine_key(machine.instance)?,
         })
     }
@@ -360,18 +408,40 @@ impl Pool {
     }
 }
 
+/// Whether a lease begins with what is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// A program starts: how long the one before wanted its number kept is over.
+    Anew,
+    /// It runs, and what is asked never shortens its lease.
+    Before,
+}
+
+/// Whether a window that the machine gave back is found too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Returned {
+    Too,
+    Not,
+}
+
+/// Until when a lease goes on behind the window's end; 0: it does not.
+fn kept_of(body: &WindowBody) -> u64 {
+    body.machine.as_ref().map_or(0, |lease| lease.kept)
+}
+
 /// What one machine asks for.
 struct Asked<'a> {
     pool: &'a Pool,
     machine: MachineInstance<'a>,
     lasting: Duration,
+    begins: Begins,
     /// Of its register.
     key: Key,
 }
 
 impl Asked<'_> {
     /// What a window says of the machine, after this record of it.
-    fn lease(&self, before: &WindowBody) -> MachineLease {
+    fn lease(&self, before: &WindowBody, kept: u64) -> MachineLease {
         let after = match &before.machine {
             Some(last) if before.name == self.machine.instance => last.after.clone(),
             Some(_) => before.name.clone(),
@@ -380,7 +450,23 @@ impl Asked<'_> {
         MachineLease {
             stable: self.machine.stable,
             after,
+            kept,
+            returned: false,
         }
+    }
+
+    /// Until which tick nobody else takes the number, where that is longer than a window lasts; else 0.
+    fn kept(&self, now: u64, before: Option<&WindowBody>) -> u64 {
+        let pool = self.pool;
+        let asked = match self.lasting > pool.longest_lease() {
+            true => now
+                .saturating_add(pool.ticks_in(self.lasting))
+                .min(pool.end_of_time()),
+            false => 0,
+        };
+        let before = before.filter(|_| self.begins == Begins::Before);
+        let before = before.and_then(|before| before.machine.as_ref());
+        asked.max(before.map_or(0, |before| before.kept))
     }
 
     fn lost(&self, found: &Found) -> MachineError {
@@ -403,7 +489,8 @@ impl Asked<'_> {
         if worker < below {
             return Ok(true);
         }
-        if body.is_kept() || record.value.mark > pool.now_tick()? {
+        let now = pool.now_tick()?;
+        if body.is_kept(now) || !body.retired && record.value.mark > now {
             return Err(MachineError::NoneFree(format!(
                 "instance {:?} has number {worker} of pool {}, and asks for one below {below}: give that back first",
                 self.machine.instance, pool.name
@@ -413,11 +500,11 @@ impl Asked<'_> {
     }
 
     /// The register, and the window that it names.
-    async fn find(&self) -> Result<Option<Found>, MachineError> {
+    async fn find(&self, returned: Returned) -> Result<Option<Found>, MachineError> {
         let store = &self.pool.context.store;
         let found = match store.get(&self.key).await? {
             Some(found) => found,
-            None => match self.find_by_window().await? {
+            None => match self.find_by_window(returned).await? {
                 Some(place) => {
                     self.put(&place, None).await?;
                     match store.get(&self.key).await? {
@@ -442,14 +529,17 @@ impl Asked<'_> {
 
     /// A register that is gone: a window says whose it is. Numbers are given from the lowest on, so that there is none
     /// beyond the first page with a gap.
-    async fn find_by_window(&self) -> Result<Option<Place>, MachineError> {
+    async fn find_by_window(&self, returned: Returned) -> Result<Option<Place>, MachineError> {
         let (pool, mut first) = (self.pool, 0);
         for _ in 0..PAGES_MAX {
             let page = pool.page(first, crate::store::SCAN_LIMIT_MAX).await?;
             for (worker, found) in &page {
                 let body = WindowBody::read(found).ok();
                 let own = body.filter(|body| {
-                    !body.retired && body.machine.is_some() && body.name == self.machine.instance
+                    let lease = body.machine.as_ref();
+                    let came_back = |lease: &MachineLease| returned == Returned::Too && lease.returned;
+                    body.name == self.machine.instance
+                        && lease.is_some_and(|lease| !body.retired || came_back(lease))
                 });
                 if let Some(body) = own {
                     return Ok(Some(Place {
@@ -488,7 +578,7 @@ impl Asked<'_> {
         if let Some(found) = &found {
             pool.check_fingerprint(place.worker, found)?;
             // Protocol W1: by a record that was read, not by what somebody believed.
-            if found.value.mark > now || body.as_ref().is_some_and(WindowBody::is_kept) {
+            if found.value.mark > now || body.as_ref().is_some_and(|body| body.is_kept(now)) {
                 return Ok(None);
             }
         }
@@ -498,11 +588,12 @@ impl Asked<'_> {
             }
             .into());
         }
-        let taken = self.body(place.owner.clone(), now, body.as_ref());
+        let taken = self.body(place.owner.clone(), now, now, body.as_ref());
         let until = self.end(now);
         if !self.write(place.worker, found.as_ref(), &taken, until).await? {
             return Ok(None);
         }
+        let until = until.max(kept_of(&taken));
         // The machine before keeps its register, so that it is told of its loss; the one before that had its time.
         if let Some(last) = body
             .filter(|last| last.name != taken.name)
@@ -547,8 +638,9 @@ impl Asked<'_> {
             from = now.max(record.value.mark);
         }
         let until = self.end(now).max(record.value.mark);
-        let extended = self.body(body.owner.clone(), from, Some(body));
+        let extended = self.body(body.owner.clone(), from, now, Some(body));
         let is_written = self.write(worker, Some(record), &extended, until).await?;
+        let until = until.max(kept_of(&extended));
         Ok(is_written.then(|| self.number(worker, Some(record), until)))
     }
 
@@ -566,7 +658,7 @@ impl Asked<'_> {
         }
     }
 
-    fn body(&self, owner: String, from: u64, before: Option<&WindowBody>) -> WindowBody {
+    fn body(&self, owner: String, from: u64, now: u64, before: Option<&WindowBody>) -> WindowBody {
         let owner = Owner {
             id: owner,
             name: self.machine.instance.to_string(),
@@ -574,15 +666,16 @@ impl Asked<'_> {
         };
         let fresh = self.pool.body(&owner, from);
         WindowBody {
-            machine: Some(self.lease(before.unwrap_or(&fresh))),
+            machine: Some(self.lease(before.unwrap_or(&fresh), self.kept(now, before))),
             ..fresh
         }
     }
 
     /// Where a lease from `now` on ends; exclusive, so that it may be one past the last tick.
     fn end(&self, now: u64) -> u64 {
-        let end = now.saturating_add(self.pool.ticks_in(self.lasting));
-        end.min(self.pool.ticks.ticks_max().saturating_add(1))
+        let lasting = self.lasting.min(self.pool.longest_lease());
+        let end = now.saturating_add(self.pool.ticks_in(lasting));
+        end.min(self.pool.end_of_time())
     }
 
     /// Writes the window's record; `false`: somebody else wrote it meanwhile.

@@ -47,7 +47,7 @@ pub use avoid::{AvoidChange, Avoided, OffProof};
 pub use choice::WorkerChoice;
 pub use explained::{MappedWindow, PoolIdOrigin, WindowIs};
 pub use kind::{PoolKind, PoolSpec};
-pub use lend::LentWindow;
+pub use lend::{LentWindow, RenewalAttempt};
 pub use machine::{MachineError, MachineInstance, MachineNumber};
 pub use ranges::{NotWorkers, WorkerRanges};
 use window::Lengths;

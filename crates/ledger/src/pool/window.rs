@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ranges::WorkerRanges;
 use crate::name::Name;
-use crate::store::{KEY_MAX_BYTES, Key, Value, Versioned};
+use crate::store::{KEY_MAX_BYTES, Key, Value, Version, Versioned};
 use mintage_local::name::NAME_KEY_MAX_BYTES;
 
 /// The longest window there is by default (protocol W3).
@@ -82,6 +82,22 @@ pub(crate) struct WindowBody {
     /// It is leased to the machine called `name`, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineLease>,
+    /// The renewal that wrote it last, if the borrower named that: older servers do not understand a record that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewed: Option<Renewed>,
+}
+
+/// A renewal that its borrower may repeat (protocol W10).
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Renewed {
+    /// What the borrower called it.
+    pub attempt: String,
+    /// The version that it was made from, as the borrower was told that.
+    pub from: u64,
+    /// The record's own version. At another one it was written by somebody who does not know of renewals, such as a restore:
+    /// then it tells the borrower nothing.
+    pub at: u64,
 }
 
 /// How a machine holds its number (`pool/machine.rs`).
@@ -94,6 +110,16 @@ pub(crate) struct MachineLease {
     /// The machine that had the number before.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
+    /// The tick before which nobody else takes it, though its window passes earlier: leases may be longer than windows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept: u64,
+    /// The machine gave it back itself, and is the one that may have it again before the window has passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub returned: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl WindowBody {
@@ -101,9 +127,22 @@ impl WindowBody {
         serde_json::from_str(&found.value.body).map_err(|e| e.to_string())
     }
 
+    /// The renewal that this record at this version answers.
+    pub(crate) fn answers(&self, record: Version) -> Option<&Renewed> {
+        let renewed = self.renewed.as_ref();
+        renewed.filter(|renewed| renewed.at == record.number())
+    }
+
+    /// The version that the borrower was told: a confirmation (protocol R6) raises the record's and tells nothing new.
+    pub(crate) fn told_version(&self, record: Version) -> u64 {
+        self.answers(record)
+            .map_or(record.number(), |renewed| renewed.from.saturating_add(1))
+    }
+
     /// Whether nobody else may have the worker, though its window has passed.
-    pub(crate) fn is_kept(&self) -> bool {
-        !self.retired && self.machine.as_ref().is_some_and(|machine| machine.stable)
+    pub(crate) fn is_kept(&self, now: u64) -> bool {
+        let keeps = |machine: &MachineLease| machine.stable || machine.kept > now;
+        !self.retired && self.machine.as_ref().is_some_and(keeps)
     }
 
     /// Whether a clock wrote this that was ahead of `now`, and nobody has looked at it since.
@@ -124,6 +163,21 @@ impl WindowBody {
             body,
         }
     }
+}
+
+/// The body of a window that nobody holds any more: no process or borrower has this owner. `None` where that is not to be
+/// changed: a machine has it, or it makes no sense.
+pub(crate) fn without_holder(body: &str) -> Option<String> {
+    let held: WindowBody = serde_json::from_str(body).ok()?;
+    if held.machine.is_some() {
+        return None;
+    }
+    let freed = WindowBody {
+        owner: format!("{:032x}", 0),
+        renewed: None,
+        ..held
+    };
+    Some(serde_json::to_string(&freed).expect("plain fields always serialise"))
 }
 
 /// How far ahead of now a record's clock was that was wrong: two that are right may differ by seconds.
@@ -189,7 +243,7 @@ impl Survey {
         for (worker, found) in page {
             let body = WindowBody::read(&found).ok().filter(|body| !body.retired);
             survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
-            if !allowed.contains(worker) || body.is_some_and(|body| body.is_kept()) {
+            if !allowed.contains(worker) || body.is_some_and(|body| body.is_kept(now)) {
                 continue;
             }
             if found.value.mark <= now {

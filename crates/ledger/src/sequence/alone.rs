@@ -4,7 +4,7 @@
 use super::claim::{Claimed, Use};
 use super::closed::ClosedStock;
 use super::range::{Range, total};
-use super::task::{SequenceTask, Takers};
+use super::task::{SequenceTask, Takers, wanted};
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks};
 
@@ -16,7 +16,7 @@ impl SequenceTask<'_> {
             let Some(take) = self.serve_closed(take, &mut closed) else {
                 continue;
             };
-            let behind = takes.iter().map(|take| take.ask.n).fold(0, u64::saturating_add);
+            let behind = wanted(&takes);
             match self.want(take.ask, behind, &closed.ranges) {
                 Ok(want) => {
                     let held = total(&closed.ranges);

@@ -6,6 +6,7 @@ use super::spec::{Change, SequenceSpec, SetOutcome};
 use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
+use crate::makeable::Makeable;
 use crate::runtime::fresh_token;
 use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome};
@@ -131,6 +132,8 @@ impl SequenceTask<'_> {
                     self.made(spec)?
                 }
                 Change::Set(to) if !exists => {
+                    let context = &self.sequence.context;
+                    context.may_make_by_use(Makeable::Sequence, name)?;
                     self.sequence.check_room()?;
                     self.made(&SequenceSpec::of_first_set(*to))?
                         .moved(name, state.ordinal, *to, false)?

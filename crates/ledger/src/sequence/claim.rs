@@ -319,15 +319,9 @@ impl SequenceTask<'_> {
         };
         let mut entry = self.sequence.owned.entry.lock().await;
         let ranges = self.sequence.owned.lock().ordinals();
-        let generation = self.known.state.generation;
+        let (state, pending) = (&self.known.state, self.pending());
         journal
-            .write(
-                &self.sequence.name,
-                &mut entry,
-                generation,
-                ranges,
-                self.pending(),
-            )
+            .write(&self.sequence.name, &mut entry, state, ranges, pending)
             .await
     }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The counters of one block; offsets from 0 (protocol S2).
 ///
 /// `used` only grows, except that closing swaps in [`CLOSED`]; takes that lost a race leave it above `limit`,
-/// which reads as "all used". It cannot reach `CLOSED` or wrap: a take adds only after a check, so at most one
-/// add per thread overshoots, each below 2^40.
+/// which reads as "all used". It cannot reach `CLOSED` or wrap: `limit` is at most 2^61, and a take adds only after a
+/// check, so at most one add per thread overshoots, each at most 2^40.
 #[derive(Debug)]
 pub(super) struct Counter {
     used: AtomicU64,

@@ -200,12 +200,9 @@ impl SequenceTask<'_> {
     }
 
     pub(super) fn forget_attempts(&mut self) {
-        let lost = self
-            .known
-            .attempts
-            .drain(..)
-            .map(|attempt| attempt.range.run.count)
-            .sum();
+        let lost = self.known.attempts.drain(..).fold(0, |lost: u64, attempt| {
+            lost.saturating_add(attempt.range.run.count)
+        });
         self.sequence.count_lost(lost);
     }
 

@@ -2,7 +2,7 @@
 //! (protocol S6).
 
 use super::closed::ClosedStock;
-use super::task::{SequenceTask, Taker, Takers};
+use super::task::{SequenceTask, Taker, Takers, wanted};
 
 impl SequenceTask<'_> {
     /// Serves all takes with as few claims as can be.
@@ -15,8 +15,7 @@ impl SequenceTask<'_> {
             };
             // No further than the next run, which may turn out not to fit.
             let behind = takes.iter().take_while(|take| !take.ask.contiguous);
-            let behind = behind.map(|take| take.ask.n).fold(0, u64::saturating_add);
-            match self.want(take.ask, behind, &closed.ranges) {
+            match self.want(take.ask, wanted(behind), &closed.ranges) {
                 Ok(want) => self.claim_closed(take, &mut takes, &mut closed, want, 0).await,
                 Err(error) => drop(take.answer.send(Err(error))),
             }

@@ -45,7 +45,7 @@ mod reserved;
 mod sealed;
 mod shared;
 mod spec;
-mod state;
+pub(crate) mod state;
 mod stock;
 mod stripes;
 mod task;
@@ -175,6 +175,16 @@ impl Drop for Work {
     }
 }
 
+fn check_length(n: u64) -> Result<(), LedgerError> {
+    match n {
+        1..=stock::RUN_MAX => Ok(()),
+        _ => Err(LedgerError::Invalid(format!(
+            "cannot take a run of {n}: it has 1 to {} numbers",
+            stock::RUN_MAX
+        ))),
+    }
+}
+
 impl Sequence {
     /// `owned` are the numbers of large blocks that the journal's `entry` says are ours.
     pub(crate) fn new(
@@ -214,6 +224,14 @@ impl Sequence {
         })
     }
 
+    /// What is known of the record may be old: it is read before the next write.
+    pub(crate) fn mistrust_record(&self) {
+        let mut queue = self.queue.lock().expect("no panic while held");
+        if let Some(known) = &mut queue.idle {
+            known.interrupted();
+        }
+    }
+
     /// The sequence's name.
     pub fn name(&self) -> &Name {
         &self.name
@@ -226,12 +244,18 @@ impl Sequence {
         self.taken(self.stock.take(n))
     }
 
-    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2), and
-    /// never where [`Sequence::take_contiguous`] refuses. What lies before the run is given up: numbers rise. No I/O; and no
-    /// lock where the current block has them.
+    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2),
+    /// and never where [`Sequence::take_contiguous`] refuses. What lies before the run is given up: numbers rise. No
+    /// I/O; and no lock where the current block has them.
     #[inline]
     pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
         self.check_run(n).ok()?;
+        self.try_take_linear(n)
+    }
+
+    /// The same, with whatever steps the numbers in stock have.
+    #[inline]
+    fn try_take_linear(self: &Arc<Self>, n: u64) -> Option<Run> {
         match self.stock.take_exactly(n) {
             Taken::Empty => self.take_further(n),
             taken => self.taken(taken),
@@ -280,6 +304,23 @@ impl Sequence {
         self.take_or_ask(Ask { n, contiguous: true }).await
     }
 
+    /// Takes exactly `n` numbers as one run of equal steps, for whoever is told the step ([`Run::step`]): where the
+    /// numbers are shared by several stores (protocol S9) it is one store's share, and has steps of
+    /// [`Sequence::run_step`].
+    ///
+    /// # Errors
+    /// As [`Sequence::take_contiguous`].
+    pub async fn take_linear(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
+        check_length(n)?;
+        self.take_or_ask(Ask { n, contiguous: true }).await
+    }
+
+    /// From one number of a run to the next, by the definition and the stores that this process knows.
+    pub fn run_step(&self) -> i64 {
+        let state = self.published.load();
+        state.def.increment.saturating_mul(i64::from(state.stripe().of))
+    }
+
     /// Whether a run of `n` can be had at all, of memory or of the store.
     fn check_run(&self, n: u64) -> Result<(), LedgerError> {
         let stores = self.published.load().stripe().of;
@@ -288,13 +329,7 @@ impl Sequence {
                 "a run of {n} numbers: each of the {stores} stores has its own share, so that none has a run"
             )));
         }
-        if n == 0 || n > stock::TAKE_MAX {
-            return Err(LedgerError::Invalid(format!(
-                "cannot take a run of {n}: it has 1 to {} numbers",
-                stock::TAKE_MAX
-            )));
-        }
-        Ok(())
+        check_length(n)
     }
 
     /// From one number to the next, by the definition that this process knows.
@@ -303,7 +338,11 @@ impl Sequence {
     }
 
     async fn take_or_ask(self: &Arc<Self>, mut ask: Ask) -> Result<Run, LedgerError> {
-        ask.n = ask.n.clamp(1, stock::TAKE_MAX);
+        let most = match ask.contiguous {
+            true => stock::RUN_MAX,
+            false => stock::TAKE_MAX,
+        };
+        ask.n = ask.n.clamp(1, most);
         if let Some(run) = self.take_owned(ask).await {
             return Ok(run);
         }
@@ -332,8 +371,8 @@ impl Sequence {
         answered
     }
 
-    /// Whether nothing of it is under way, and nothing would be forgotten with this object that the store does not know:
-    /// claims of unknown outcome, and gap-free numbers that go out next (protocol S6).
+    /// Whether nothing of it is under way, and nothing would be forgotten with this object that the store does not
+    /// know: claims of unknown outcome, and gap-free numbers that go out next (protocol S6).
     pub(crate) fn rests(&self) -> bool {
         if self.refill.load(Ordering::Acquire) || self.feeding.load(Ordering::Acquire) {
             return false;
@@ -393,7 +432,7 @@ impl Sequence {
         let state = self.published.load();
         let mut info = state.info(&self.name, state.ordinal);
         info.last = self.stock.last_issued();
-        info.unused = self.stock.unused() + self.owned_count();
+        info.unused = self.stock.unused().saturating_add(self.owned_count());
         info.forecast = self.forecast();
         info
     }

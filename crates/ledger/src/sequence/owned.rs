@@ -18,7 +18,7 @@ use super::demand::Demand;
 use super::range::{Ask, Range, push, total};
 use super::spec::Gap;
 use crate::forecast::Pace;
-use crate::journal::Entry;
+use crate::journal::{Entry, Journal};
 
 /// Large blocks, and the lock on who adds to the stock.
 #[derive(Debug, Default)]
@@ -115,7 +115,8 @@ impl Sequence {
 
     /// How many numbers were ever used.
     pub(super) fn used(&self) -> u64 {
-        self.direct.load(Ordering::Relaxed) + self.stock.taken()
+        let direct = self.direct.load(Ordering::Relaxed);
+        direct.saturating_add(self.stock.taken())
     }
 
     /// How many numbers of the large blocks are not handed out yet.
@@ -145,7 +146,7 @@ impl Sequence {
 
     pub(super) fn from_stock(self: &Arc<Self>, ask: Ask) -> Option<Run> {
         match ask.contiguous {
-            true => self.try_take_contiguous(ask.n),
+            true => self.try_take_linear(ask.n),
             false => self.try_take(ask.n),
         }
     }
@@ -229,6 +230,14 @@ impl Sequence {
         self.stock.restart(last);
         self.lost(&lost);
         inner.epoch
+    }
+
+    /// Lets the journal forget what the sequence was before its present definition (protocol S11); whether that is on disk.
+    pub(crate) async fn forget_definition(&self, journal: &Journal) -> bool {
+        let mut entry = self.owned.entry.lock().await;
+        let generation = self.published.load().generation;
+        let forgotten = journal.forget_definition(&self.name, &mut entry, Some(generation));
+        forgotten.await.is_ok()
     }
 
     /// Closes the stock for good and notes in the journal that what was in it was not used, so that the next

@@ -40,7 +40,8 @@ impl Ask {
 
 /// How many numbers they are.
 pub(super) fn total<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> u64 {
-    ranges.into_iter().map(|range| range.run.count).sum()
+    let counts = ranges.into_iter().map(|range| range.run.count);
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Adds a range behind the others; to the last, where they touch.

@@ -10,7 +10,7 @@ use super::Sequence;
 use super::claim::{CLAIM_TRIES, Claimed, Use};
 use super::range::{Ask, Range};
 use super::spec::Gap;
-use super::task::{Job, SequenceTask, Takers};
+use super::task::{Job, SequenceTask, Takers, wanted};
 use crate::error::LedgerError;
 use crate::health::Waiting;
 
@@ -57,7 +57,7 @@ impl SequenceTask<'_> {
             let unused = self.sequence.stock.unused();
             // Those behind find what is in stock first, and what was claimed for them would be left over.
             let behind = match unused {
-                0 => behind.iter().map(|take| take.ask.n).fold(0, u64::saturating_add),
+                0 => wanted(behind),
                 _ => 0,
             };
             let want = (ask.n - touching).saturating_add(behind);
@@ -151,9 +151,9 @@ impl SequenceTask<'_> {
         let mut entry = sequence.owned.entry.lock().await;
         let mut ranges = sequence.owned.lock().ordinals();
         ranges.push((range.ordinal, range.end()));
-        let generation = self.known.state.generation;
+        let (state, pending) = (&self.known.state, self.pending());
         let written = journal
-            .write(&sequence.name, &mut entry, generation, ranges, self.pending())
+            .write(&sequence.name, &mut entry, state, ranges, pending)
             .await;
         let mut owned = sequence.owned.lock();
         if written.is_ok() && owned.epoch == self.known.epoch {

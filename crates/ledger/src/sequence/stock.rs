@@ -31,8 +31,12 @@ struct Block {
     before: Option<i64>,
 }
 
-/// The most numbers one take may ask for.
+/// The most numbers that one take without the lock may add to a block's counter.
 pub(crate) const TAKE_MAX: u64 = 1 << 40;
+/// The longest run: all that the mark of a record may count. Those above [`TAKE_MAX`] are taken under the lock.
+pub(crate) const RUN_MAX: u64 = i64::MAX as u64;
+/// The largest block; what is left of a longer range is the next block. A counter stays far below its closing mark.
+const BLOCK_MAX: u64 = 1 << 61;
 
 impl Block {
     fn new(range: Option<Range>, before: Option<i64>, low_water: u64) -> Block {
@@ -83,6 +87,15 @@ impl Block {
             used => Some(self.value(used - 1)),
         }
     }
+}
+
+/// Takes the first range out of a line, as far as it is one block.
+fn next_block(line: &mut VecDeque<Range>) -> Option<Range> {
+    let (head, tail) = line.pop_front()?.split(BLOCK_MAX);
+    if let Some(tail) = tail {
+        line.push_front(tail);
+    }
+    Some(head)
 }
 
 /// What a take found.
@@ -178,7 +191,7 @@ impl Stock {
         if block.counter.left() > 0 {
             return true;
         }
-        let Some(range) = spare.pop_front() else {
+        let Some(range) = next_block(&mut spare) else {
             return false;
         };
         self.taken_before
@@ -209,7 +222,7 @@ impl Stock {
         let mut spare = self.spare.lock().expect("no panic while held");
         debug_assert!(self.current.load().counter.is_closed() || spare.is_empty());
         let before = last.or(self.current.load().last_issued());
-        let block = Block::new(ranges.pop_front(), before, low_water);
+        let block = Block::new(next_block(&mut ranges), before, low_water);
         *spare = ranges;
         self.current.store(Arc::new(block));
     }
@@ -231,7 +244,7 @@ impl Stock {
         let block = self.current.load();
         let fits = |range: &Range| ask.fits(range);
         let left = block.rest(block.counter.used(), block.counter.limit());
-        if block.counter.is_closed() && more.is_none() || ask.n > TAKE_MAX {
+        if block.counter.is_closed() && more.is_none() {
             return Served::default();
         }
         if more.is_none()
@@ -277,7 +290,7 @@ impl Stock {
         served.passed += shorten(&mut line, most);
         let low_water = low_water.unwrap_or(block.counter.low_water());
         served.low = total(&line) <= low_water;
-        let next = Block::new(line.pop_front(), last, low_water);
+        let next = Block::new(next_block(&mut line), last, low_water);
         *spare = line;
         self.current.store(Arc::new(next));
         served
@@ -307,7 +320,8 @@ impl Stock {
                 count: limit,
             },
         };
-        let continues = spare.is_empty() && limit > 0 && held.touches(&range);
+        let fits = limit.saturating_add(range.run.count) <= BLOCK_MAX;
+        let continues = spare.is_empty() && limit > 0 && fits && held.touches(&range);
         if continues && block.counter.extend(range.run.count) {
             // In place: a single server never jumps.
         } else {
@@ -355,7 +369,7 @@ impl Stock {
             true => 0,
             false => block.counter.used(),
         };
-        self.taken_before.load(Ordering::Relaxed) + live
+        self.taken_before.load(Ordering::Relaxed).saturating_add(live)
     }
 
     /// The last number known to be issued.
@@ -528,7 +542,7 @@ mod tests {
         let stock = Stock::empty(None);
         stock.append(range(0, 5), 0);
         assert_eq!(taken(&stock, 1).map(|run| run.first), Some(1));
-        for n in [5, 6, u64::MAX] {
+        for n in [5, 6, TAKE_MAX + 1, RUN_MAX, u64::MAX] {
             assert_eq!(stock.take_exactly(n), Taken::Empty);
         }
         assert_eq!(
@@ -540,6 +554,40 @@ mod tests {
             })
         );
         assert_eq!(stock.take_exactly(1), Taken::Empty);
+    }
+
+    #[test]
+    fn runs_are_as_long_as_there_are_numbers() {
+        let stock = Stock::empty(None);
+        let long = RUN_MAX - 10;
+        stock.append(range(0, 5), 0);
+        // Other servers took what lies between, so that the five are passed over.
+        let served = stock.serve(run(long), Some(range(7, long + 2)), None);
+        assert_eq!(served.run.map(|run| (run.first, run.count)), Some((8, long)));
+        assert_eq!((served.passed, stock.unused()), (5, 2));
+        assert_eq!(taken(&stock, 9).map(|run| run.count), Some(2));
+        // What is left of such a range is several blocks, and a run that spans them is one.
+        let stock = Stock::empty(None);
+        stock.append(range(0, 1), 0);
+        assert_eq!(taken(&stock, 1).map(|run| (run.first, run.count)), Some((1, 1)));
+        stock.append(range(1, RUN_MAX - 1), 0);
+        assert_eq!(taken(&stock, 3).map(|run| (run.first, run.count)), Some((2, 3)));
+        assert_eq!(stock.unused(), RUN_MAX - 4);
+        assert_eq!(
+            stock.take_exactly(BLOCK_MAX),
+            Taken::Empty,
+            "not without the lock"
+        );
+        let served = stock.serve(run(RUN_MAX - 5), None, None);
+        assert_eq!(
+            served.run.map(|run| (run.first, run.last())),
+            Some((5, i64::MAX - 1))
+        );
+        assert_eq!(
+            taken(&stock, 2).map(|run| (run.first, run.count)),
+            Some((i64::MAX, 1))
+        );
+        assert_eq!(stock.take(1), Taken::Empty);
     }
 
     #[test]

@@ -15,7 +15,9 @@ use super::memory::TaskMemory;
 use super::range::{Ask, Range};
 use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
 use super::state::State;
+use super::stock::TAKE_MAX;
 use crate::error::LedgerError;
+use crate::makeable::Makeable;
 
 /// What is asked of the task.
 #[derive(Debug)]
@@ -46,6 +48,13 @@ pub(crate) struct Taker {
 }
 
 pub(super) type Takers = VecDeque<Taker>;
+
+/// How many numbers those who wait want, for whom one claim is to do. No more than ordinary requests want together: long
+/// runs claim for themselves, so that one that is refused leaves no numbers behind.
+pub(super) fn wanted<'t>(takes: impl IntoIterator<Item = &'t Taker>) -> u64 {
+    let asked = takes.into_iter().map(|take| take.ask.n);
+    asked.fold(0, u64::saturating_add).min(TAKE_MAX)
+}
 
 /// How a sequence is served: by whose store it is, and by whether numbers may be lost. Each has a file of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,11 +181,8 @@ impl SequenceTask<'_> {
         if self.is_stored() || self.known.state.frozen {
             return Ok(());
         }
-        let settings = &self.sequence.context.settings;
-        let name = &self.sequence.name;
-        if !settings.auto_create {
-            return Err(LedgerError::NoAutoCreate { name: name.clone() });
-        }
+        let context = &self.sequence.context;
+        context.may_make_by_use(Makeable::Sequence, &self.sequence.name)?;
         self.sequence.check_room()?;
         if self.known.state.dropped {
             self.known.state = self.made(&SequenceSpec::default())?;

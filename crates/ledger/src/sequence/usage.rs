@@ -154,7 +154,7 @@ impl Sequence {
         let now = self.context.runtime.boottime();
         let used = self.used();
         let rate = self.owned.lock().demand.rate(now, used);
-        let unused = self.stock.unused() + self.owned_count();
+        let unused = self.stock.unused().saturating_add(self.owned_count());
         // A name that was dropped lacks nothing, unless somebody asks for it; one that has ended has no use of a store.
         let is_used = rate > 0.0 && self.exists() && !self.has_ended();
         let ran_out = unused == 0 && (is_used || self.refused_lately(now)) && !self.has_ended();

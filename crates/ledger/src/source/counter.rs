@@ -12,6 +12,12 @@ pub struct Counter {
     pub key: String,
     /// The name of its row of [`SOURCES`](super::SOURCES).
     pub kind: &'static str,
+    /// The face whose clients ask for it.
+    pub face: Option<&'static str>,
+    /// What its clients call it, where that is not its key.
+    pub called: Option<String>,
+    /// Why it is not to be moved, whatever it looks like, and what to do instead.
+    pub no_counter: Option<String>,
     /// The first number that was certainly not given out; `None`: the account may not read it, or it has none.
     pub mark: Option<i128>,
     /// The step from number to number; negative for a descending counter.
@@ -54,6 +60,9 @@ impl Counter {
         Counter {
             key: key.into(),
             kind,
+            face: None,
+            called: None,
+            no_counter: None,
             mark: None,
             increment: 1,
             start: None,
@@ -69,6 +78,11 @@ impl Counter {
             before: BTreeMap::new(),
             findings: Vec::new(),
         }
+    }
+
+    /// What its clients call it.
+    pub fn called(&self) -> &str {
+        self.called.as_deref().unwrap_or(&self.key)
     }
 
     /// The largest number of all its columns, or the smallest of a descending one; `None`: there is none, or it was not

@@ -51,6 +51,8 @@ pub struct SourceSettings {
     pub table: Option<OwnTable>,
     /// How many rows of a table, or keys of Redis, one list looks at most; [`KEYS_MAX`](super::KEYS_MAX) if absent.
     pub keys_max: Option<u64>,
+    /// How many bits uid-generator's numbers of workers have, if it was set up otherwise.
+    pub worker_bits: Option<u32>,
 }
 
 /// A table that holds counters, one a row, of no known shape.

@@ -165,11 +165,10 @@ impl Source for MemorySource {
 
     fn durability(&self) -> SourceResult<'_, Durability> {
         let class = if self.lossy { Class::Lossy } else { Class::Durable };
-        Box::pin(std::future::ready(Ok(Durability {
+        Box::pin(std::future::ready(Ok(Durability::plain(
             class,
-            why: "it lasts as long as its test".into(),
-            fix: None,
-        })))
+            "it lasts as long as its test",
+        ))))
     }
 
     fn list<'a>(&'a self, wanted: &'a Wanted) -> SourceResult<'a, Listed> {

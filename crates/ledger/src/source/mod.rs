@@ -8,6 +8,7 @@
 //! | `error` | why a call failed, and whether it may have done something |
 //! | `mend` | what would mend a counter |
 //! | `kind` | what a row of the table of sources says |
+//! | `redis_keys` | keys of Redis that other systems keep, and what they count |
 //! | `registry` | the table of sources, and how one is opened from its URL |
 //! | `link` | connections to SQL servers, for the sources that live there |
 //! | `memory`, `faulty`, `conformance` | a source for tests, one that fails, and what every source must do |
@@ -44,6 +45,7 @@ mod mysql;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+mod redis_keys;
 mod registry;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod rows;
@@ -63,6 +65,7 @@ pub use kind::{Engine, OwnTable, SourceKind, SourceSettings};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemorySource;
 pub use mend::Mend;
+pub use redis_keys::cosid_segment;
 pub use registry::{SOURCES, open_sources};
 
 use crate::runtime::BoxFuture;
@@ -81,6 +84,8 @@ pub struct Wanted {
     pub matching: Vec<String>,
     /// Whether the largest number of a column is to be read where no index begins with it.
     pub full: bool,
+    /// Whether only the database that the URL names is meant, where it names one.
+    pub at_home: bool,
 }
 
 /// What a look over a whole source came to.
@@ -141,6 +146,16 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     fn rights<'a>(&'a self, key: &'a str, way: Way) -> SourceResult<'a, Vec<String>>;
 }
 
+/// A key as messages show it: the beginning of a long one.
+#[allow(dead_code, reason = "a build may have no engine at all")]
+fn brief(key: &str) -> String {
+    const SHOWN_CHARS: usize = 80;
+    match key.char_indices().nth(SHOWN_CHARS) {
+        Some((at, _)) => format!("{}…", &key[..at]),
+        None => key.to_string(),
+    }
+}
+
 /// Whether a glob with `*` and `?` is all of a text.
 ///
 /// ```
@@ -181,7 +196,7 @@ impl Wanted {
     ///
     /// ```
     /// use mintage_ledger::source::Wanted;
-    /// let wanted = Wanted { matching: vec!["shop.*".into()], full: false };
+    /// let wanted = Wanted { matching: vec!["shop.*".into()], ..Wanted::default() };
     /// assert!(wanted.is_of("shop.orders.id") && !wanted.is_of("mail.users.id"));
     /// assert!(Wanted::default().is_of("anything"));
     /// ```

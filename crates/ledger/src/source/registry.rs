@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Source;
 use super::error::{SourceError, SourceErrorKind};
 use super::kind::{Engine, Place, SourceKind, SourceSettings};
+use super::workers;
 use crate::runtime::Runtime;
 
 /// Every kind of source that this build knows.
@@ -32,6 +33,8 @@ pub static SOURCES: &[SourceKind] = &[
     #[cfg(feature = "mysql")]
     super::mysql::AUTO_INCREMENT,
     #[cfg(feature = "mysql")]
+    super::mysql::UID_GENERATOR,
+    #[cfg(feature = "mysql")]
     super::mysql::TICKETS,
 ];
 
@@ -49,7 +52,8 @@ static SCHEMES: &[(&str, Engine, &str)] = &[
 ];
 
 /// Opens the sources that a URL means: `KIND+SCHEME://…` one kind, `SCHEME://…` every kind of that server that is found
-/// by looking. Asks nobody.
+/// by looking. A system that keeps workers there and no counters has none: its URL is right, too, wherever a source may
+/// be named. Asks nobody.
 ///
 /// ```
 /// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -69,14 +73,21 @@ pub fn open_sources(
 ) -> Result<Vec<Arc<dyn Source>>, SourceError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     let (kind, scheme) = kind_and_scheme(scheme);
+    let workers = kind.and_then(|kind| workers::system(kind, scheme));
     let Some((scheme, engine, feature)) = SCHEMES.iter().find(|(known, ..)| *known == scheme) else {
-        return Err(unknown_scheme(scheme, rest));
+        return workers
+            .map(|_| Vec::new())
+            .ok_or_else(|| unknown_scheme(scheme, rest));
     };
-    let place = place(*engine, scheme, feature, rest, settings, runtime)?;
     let kinds: Vec<&SourceKind> = SOURCES
         .iter()
         .filter(|row| row.engine == *engine && kind.map_or(row.is_found, |kind| row.name == kind))
         .collect();
+    if kinds.is_empty() && workers.is_some() {
+        return Ok(Vec::new());
+    }
+    let rest = workers.map_or(rest.to_string(), |system| workers::without_option(system, rest));
+    let place = place(*engine, scheme, feature, &rest, settings, runtime)?;
     if kinds.is_empty() {
         let known: Vec<_> = SOURCES
             .iter()
@@ -124,7 +135,7 @@ fn place(
         )?)),
         #[cfg(feature = "mysql")]
         Engine::MySql => Ok(Place::MySql(super::link::Link::new(
-            rest,
+            &with_database(rest),
             &settings.store,
             runtime,
         )?)),
@@ -136,6 +147,29 @@ fn place(
         ))),
     }
 }
+
+/// A URL of MySQL that names no database means all of them: its sessions begin in the one that every account has.
+#[cfg(any(feature = "mysql", test))]
+fn with_database(rest: &str) -> String {
+    let Some(authority) = rest.strip_prefix("//") else {
+        return rest.to_string();
+    };
+    let end = authority.find(['/', '?']).unwrap_or(authority.len());
+    let (authority, behind) = authority.split_at(end);
+    match behind.strip_prefix('/').unwrap_or(behind) {
+        query if query.is_empty() || query.starts_with('?') => format!("//{authority}/{NO_HOME}{query}"),
+        _ => rest.to_string(),
+    }
+}
+
+/// Whether a database is the one that a URL has instead of none.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(super) fn is_no_home(database: &str) -> bool {
+    database.eq_ignore_ascii_case(NO_HOME)
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql", test))]
+const NO_HOME: &str = "information_schema";
 
 fn unknown_scheme(scheme: &str, rest: &str) -> SourceError {
     // Only the scheme is shown: the rest of a URL may hold a password, and so may what is no URL.
@@ -150,4 +184,27 @@ fn unknown_scheme(scheme: &str, rest: &str) -> SourceError {
 
 fn invalid(message: String) -> SourceError {
     SourceError::new(SourceErrorKind::Invalid, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_database_means_the_whole_server() {
+        for (rest, with) in [
+            ("//ann:pw@db", "//ann:pw@db/information_schema"),
+            ("//ann:pw@db:3306/", "//ann:pw@db:3306/information_schema"),
+            (
+                "//db?ssl-mode=required",
+                "//db/information_schema?ssl-mode=required",
+            ),
+            ("//db/?a=/b", "//db/information_schema?a=/b"),
+            ("//db/shop", "//db/shop"),
+            ("//db/shop?a=b", "//db/shop?a=b"),
+            ("nonsense", "nonsense"),
+        ] {
+            assert_eq!(with_database(rest), with, "{rest}");
+        }
+    }
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+use super::probed::Probed;
 use super::settings::{StoreSettings, lossy};
 use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
 use crate::advice::Advice;
@@ -478,6 +480,15 @@ impl<D: Driver> Link<D> {
             }
         };
         Err(StoreError::new(kind, outcome, format!("{place}: {why}")))
+    }
+
+    /// Asks what the server may forget, whether or not there is anything of ours.
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
+    pub(super) async fn probe(&self) -> Result<Probed, StoreError> {
+        let connection = self.connect_unprobed().await?;
+        let found = self.unguarded(self.driver.probe(connection.clone())).await;
+        self.driver.discard(&connection);
+        Ok(Probed::of(found?.durability))
     }
 
     fn not_connected(&self, failure: Failure) -> StoreError {

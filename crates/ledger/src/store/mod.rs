@@ -21,12 +21,14 @@ mod cas_store;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 mod delegate;
+mod durability;
 pub mod embedded;
 #[cfg(feature = "etcd")]
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 pub(crate) mod kept;
+mod late;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -49,6 +51,7 @@ pub(crate) mod sql;
 mod zookeeper;
 
 mod pages;
+mod probed;
 mod settings;
 mod shown;
 
@@ -67,19 +70,25 @@ pub(crate) use self::redis::RedisKeys;
 pub use self::redis::RedisStore;
 #[doc(hidden)]
 pub use delegate::types as store_types;
+pub use durability::{Class, Durability, Setting, Standing};
 pub use embedded::EmbeddedStore;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
+pub use late::LateStore;
+pub(crate) use late::{Gate, Late};
 pub use memory::MemoryStore;
 pub(crate) use pages::Pages;
 pub use pin::Pins;
-pub use pinned::open_pinned;
 #[cfg(any(test, feature = "testing"))]
 pub use pinned::remembering;
+pub use pinned::{late_store, open_pinned};
+pub use probed::Probed;
 pub(crate) use registry::make_schema;
-pub use registry::{STORES, StoreKind, check_store_url, embedded_folder, open_store, store_folder};
+pub use registry::{
+    STORES, StoreKind, check_store_url, embedded_folder, open_store, probe_store, store_folder,
+};
 pub(crate) use rules::check_limit;
 pub(crate) use seen::{Known, Reserved};
 pub use seen::{Progress, Seen};
@@ -328,48 +337,6 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// What a store may forget.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
-    /// Survives failover.
-    Survives,
-    /// Durable, single copy.
-    Durable,
-    /// May lose acknowledged writes.
-    Lossy,
-}
-
-impl Class {
-    /// The letter that stands for it: `S`, `D` or `L`.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Class::Survives => "S",
-            Class::Durable => "D",
-            Class::Lossy => "L",
-        }
-    }
-
-    /// What that means, in words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Class::Survives => "survives the loss of a machine",
-            Class::Durable => "durable, a single copy",
-            Class::Lossy => "may lose what it confirmed",
-        }
-    }
-}
-
-/// A store's class and what decides it, for people.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Durability {
-    /// What it may forget.
-    pub class: Class,
-    /// What was found: the server's settings that decide it.
-    pub why: String,
-    /// The exact setting to change, if the class is [`Class::Lossy`].
-    pub fix: Option<String>,
-}
-
 /// The answer of a store call.
 pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -383,11 +350,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// The class with its reasons, as of the last probe: at opening, on every new connection, every minute.
     fn durability(&self) -> Durability {
-        Durability {
-            class: self.class(),
-            why: String::new(),
-            fix: None,
-        }
+        Durability::plain(self.class(), "")
     }
 
     /// The store's own clock, where it has one: the second source of a validated time (protocol W6).

@@ -16,7 +16,7 @@ use super::sql::row::{Arg, Column, Field, Row};
 use super::sql::session::{Dialect, Probe, Server, Session, Sort, session};
 use super::sql::statements::Texts;
 use super::sql::url;
-use super::{Class, Durability, StoreError, StoreSettings};
+use super::{Class, Durability, Setting, Standing, StoreError, StoreSettings};
 use crate::runtime::BoxFuture;
 
 const SCHEME: &str = "mysql";
@@ -223,18 +223,8 @@ fn judge_view(probe: &mut Probe, rows: &[Row]) {
 
 /// What the settings say of the server.
 fn judge(settings: &Settings, other_engines: &[&str]) -> Probe {
-    let durability = match lossy(settings, other_engines) {
-        Some((why, fix)) => Durability {
-            class: Class::Lossy,
-            why,
-            fix: Some(fix.to_string()),
-        },
-        None => Durability {
-            class: Class::Durable,
-            why: format!("{}, {}", flushed(settings), replication(settings)),
-            fix: None,
-        },
-    };
+    let kept = format!("{}, {}", flushed(settings), replication(settings));
+    let durability = Durability::judged(Class::Durable, kept, "", judged(settings, other_engines));
     // Replication demands a server id of each server; MySQL keeps a UUID with the data as well.
     let copy = match settings.value("server_uuid") {
         "" => format!("server_id {}", settings.value("server_id")),
@@ -268,38 +258,67 @@ fn unwritable(settings: &Settings) -> Option<String> {
     }
 }
 
-/// Why the server may lose what it acknowledges, worst first, and what to change.
-fn lossy(settings: &Settings, other_engines: &[&str]) -> Option<(String, &'static str)> {
-    let flush = settings.value("innodb_flush_log_at_trx_commit");
-    if !other_engines.is_empty() {
-        let engines = other_engines.join(", ");
-        return Some((
-            format!("{engines}: only InnoDB keeps what it acknowledges"),
-            "ALTER TABLE mint_register ENGINE = InnoDB; ALTER TABLE mint_meta ENGINE = InnoDB",
-        ));
-    }
-    if flush != "1" {
-        return Some((
-            format!("innodb_flush_log_at_trx_commit={flush}: a crash loses acknowledged writes"),
-            "SET GLOBAL innodb_flush_log_at_trx_commit = 1;  -- and in the server's configuration",
-        ));
-    }
-    if settings.is_off("innodb_doublewrite") {
-        return Some((
-            "innodb_doublewrite=OFF: a crash of the machine can tear pages".to_string(),
-            "set innodb_doublewrite = ON in the server's configuration and restart it",
-        ));
-    }
-    let sync = settings.value("sync_binlog");
-    (settings.is_on("log_bin") && sync != "1").then(|| {
-        (
-            format!(
+/// The settings that matter, the worst to have wrong first.
+fn judged(settings: &Settings, other_engines: &[&str]) -> Vec<Setting> {
+    let value = |name| settings.value(name);
+    let (flush, sync) = (value("innodb_flush_log_at_trx_commit"), value("sync_binlog"));
+    let (has_log, engines) = (settings.is_on("log_bin"), other_engines.join(", "));
+    let synced = match has_log {
+        true => Setting::good("sync_binlog", sync, "1").or_lossy(
+            sync == "1",
+            format_args!(
                 "sync_binlog={sync} with a binary log: after a crash of the machine, log and tables may disagree"
             ),
             "SET GLOBAL sync_binlog = 1;  -- and in the server's configuration",
+        ),
+        false => Setting::good("sync_binlog", sync, "any, without a binary log"),
+    };
+    let follows = Setting::good(
+        "replication",
+        replication(settings),
+        "none, or a promotion that you accept",
+    );
+    vec![
+        Setting::good(
+            "mint_meta, mint_register",
+            if engines.is_empty() { "InnoDB" } else { &engines },
+            "InnoDB",
         )
-    })
+        .or_lossy(
+            engines.is_empty(),
+            format_args!("{engines}: only InnoDB keeps what it acknowledges"),
+            "ALTER TABLE mint_register ENGINE = InnoDB; ALTER TABLE mint_meta ENGINE = InnoDB",
+        ),
+        Setting::good("innodb_flush_log_at_trx_commit", flush, "1").or_lossy(
+            flush == "1",
+            format_args!("innodb_flush_log_at_trx_commit={flush}: a crash loses acknowledged writes"),
+            "SET GLOBAL innodb_flush_log_at_trx_commit = 1;  -- and in the server's configuration",
+        ),
+        Setting::good("innodb_doublewrite", value("innodb_doublewrite"), "ON").or_lossy(
+            !settings.is_off("innodb_doublewrite"),
+            "innodb_doublewrite=OFF: a crash of the machine can tear pages",
+            "set innodb_doublewrite = ON in the server's configuration and restart it",
+        ),
+        Setting::good("log_bin", value("log_bin"), "ON or OFF"),
+        synced,
+        match is_alone(settings) {
+            true => follows,
+            // Whatever follows, a promotion is refused until somebody accepts it.
+            false => follows.but(
+                Standing::Note,
+                "a promotion is refused until an operator accepts it",
+                "",
+            ),
+        },
+    ]
 }
+
+/// Whether no other server is known of that could take over.
+fn is_alone(settings: &Settings) -> bool {
+    replication(settings) == ALONE
+}
+
+const ALONE: &str = "no synchronous replica";
 
 /// What keeps every write that was acknowledged.
 fn flushed(settings: &Settings) -> String {
@@ -333,7 +352,7 @@ fn replication(settings: &Settings) -> &'static str {
         "semi-synchronous replication: another replica than the one that confirmed may lack acknowledged writes, so any \
          promotion is refused"
     } else {
-        "no synchronous replica"
+        ALONE
     }
 }
 

@@ -7,9 +7,10 @@ use super::pin::Pins;
 use super::registry::{StoreKind, open_store};
 use super::seen::Seen;
 use super::settings::StoreSettings;
-use super::{Outcome, Store, StoreError, StoreErrorKind};
+use super::{LateStore, Outcome, Store, StoreError, StoreErrorKind};
 use crate::delegate_store;
 use crate::runtime::Runtime;
+use crate::striped::OpenMember;
 
 /// Opens the store at `url` as [`open_store`] does; a shared one must be the cluster that the settings name, or
 /// else the one that was met there first, which is noted in the state folder (protocol R5).
@@ -66,6 +67,64 @@ pub async fn open_pinned(
         tracing::warn!(%error, "cannot remember the store's cluster id: set store.cluster_id instead");
     }
     Ok(Arc::new(Pinned { inner: store, seen }))
+}
+
+/// What this machine knows of the shared store at `url`, which could not be opened for the reason `why`: enough for
+/// [`Ledger::open_without_store`](crate::Ledger::open_without_store). It is opened later as [`open_pinned`] does.
+///
+/// # Errors
+/// In words: the store is none that others share, was never met, is not the one that the settings name, or a process of this
+/// machine has stopped for good on it.
+pub fn late_store(
+    url: &str,
+    settings: &StoreSettings,
+    state: &Path,
+    runtime: Arc<dyn Runtime>,
+    why: StoreError,
+) -> Result<LateStore, String> {
+    let (kind, _) = StoreKind::of(url).map_err(|error| error.message)?;
+    if !kind.is_shared() {
+        return Err("the store is this machine's own".into());
+    }
+    let pins = Pins::in_folder(state);
+    let pinned = pins.find(url).map_err(|error| error.message)?;
+    let Some(cluster_id) = pinned else {
+        return Err("this machine has not met the store before".into());
+    };
+    if settings
+        .expect_cluster
+        .is_some_and(|expected| expected != cluster_id)
+    {
+        return Err("this machine has met another cluster there than the one that is expected".into());
+    }
+    let seen = Seen::new(pins, url, Arc::clone(&runtime));
+    // Whether it was restored since, the store alone knows.
+    if let Some((_, why)) = seen.known().map_err(|error| error.message)?.stopped {
+        return Err(format!("this machine stopped for good before, since {why}"));
+    }
+    let shared = Arc::new((
+        url.to_string(),
+        StoreSettings {
+            expect_cluster: Some(cluster_id),
+            ..settings.clone()
+        },
+        state.to_path_buf(),
+        runtime,
+    ));
+    let open: OpenMember = Box::new(move || {
+        let shared = Arc::clone(&shared);
+        Box::pin(async move {
+            let (url, settings, state, runtime) = &*shared;
+            open_pinned(url, settings, Some(state), Arc::clone(runtime)).await
+        })
+    });
+    Ok(LateStore {
+        scheme: kind.scheme,
+        cluster_id,
+        seen: Some(seen),
+        open,
+        why,
+    })
 }
 
 /// `store`, with what this machine has seen of it in the state folder `state`, as if it had been opened at `url`; for

@@ -15,7 +15,7 @@ use super::sql::session::{Dialect, Probe, Server, Session, Sort, session};
 use super::sql::standbys::Wanted;
 use super::sql::statements::Texts;
 use super::sql::{UNKNOWN_SYSTEM, url};
-use super::{Class, Durability, StoreError, StoreSettings};
+use super::{Class, Durability, Setting, Standing, StoreError, StoreSettings};
 use crate::runtime::BoxFuture;
 
 const SCHEME: &str = "postgres";
@@ -161,36 +161,84 @@ fn sort(code: &str, fatal: bool) -> Sort {
 
 /// What a promotion can lose, where the server itself keeps what it acknowledged: nothing only where every standby
 /// that may be promoted must have confirmed each write.
-fn judge_standbys(setting: &str, attached: &str) -> (Class, String) {
+fn judge_standbys(setting: &str, attached: &str) -> (Class, String, [Setting; 2]) {
     let attached: Vec<&str> = attached.lines().collect();
-    let refused = "promoting one that lags loses acknowledged writes, so any promotion is refused";
-    if setting.trim().is_empty() {
-        let alone = match attached.len() {
-            0 => "no synchronous standby".to_string(),
-            n => format!("{n} standbys, none synchronous: {refused}"),
-        };
-        return (Class::Durable, alone);
-    }
-    let named = format!("synchronous_standby_names='{setting}'");
-    let Some(wanted) = Wanted::read(setting) else {
-        return (
-            Class::Durable,
-            format!("{named}, which is not understood: {refused}"),
-        );
+    let wanted = Wanted::read(setting);
+    let names = Setting::good(
+        "synchronous_standby_names",
+        format!("'{setting}'"),
+        match attached.is_empty() && setting.trim().is_empty() {
+            true => "'' where no standby follows",
+            false => "each that may be promoted, as FIRST 2 (a, b)",
+        },
+    );
+    let listed = match attached.is_empty() {
+        true => "none".to_string(),
+        false => attached.join(", "),
     };
-    match wanted.gap(&attached) {
-        Some(gap) => (Class::Durable, format!("{named}: {gap}; {refused}")),
-        None => {
-            let who = wanted.who();
-            (
-                Class::Survives,
-                format!("{named}: promote {who}, and no other standby"),
-            )
-        }
+    let followers = Setting::good("standbys attached", listed, "those that are named");
+    let followers = match wanted.as_ref().and_then(|wanted| wanted.waits_for(&attached)) {
+        Some(who) => followers.but(
+            Standing::Weak,
+            format!("every write waits for {who}"),
+            "start that standby; without it, ALTER SYSTEM SET synchronous_standby_names = ''; SELECT pg_reload_conf()",
+        ),
+        None => followers,
+    };
+    let refused = "promoting one that lags loses acknowledged writes, so any promotion is refused";
+    let named = format!("synchronous_standby_names='{setting}'");
+    let weak = match (setting.trim().is_empty(), &wanted) {
+        (true, _) => match attached.len() {
+            0 => {
+                return (
+                    Class::Durable,
+                    "no synchronous standby".to_string(),
+                    [names, followers],
+                );
+            }
+            n => format!("{n} standbys, none synchronous: {refused}"),
+        },
+        (false, None) => format!("{named}, which is not understood: {refused}"),
+        (false, Some(wanted)) => match wanted.gap(&attached) {
+            Some(gap) => format!("{named}: {gap}; {refused}"),
+            None => {
+                let who = wanted.who();
+                let why = format!("{named}: promote {who}, and no other standby");
+                return (Class::Survives, why, [names, followers]);
+            }
+        },
+    };
+    let fix = confirmed_by_all(&attached);
+    (
+        Class::Durable,
+        weak.clone(),
+        [names.but(Standing::Weak, weak, fix), followers],
+    )
+}
+
+/// The statement with which all that follow must confirm each write.
+fn confirmed_by_all(attached: &[&str]) -> String {
+    let plain = |name: &&str| {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        !name.is_empty() && name.bytes().all(known)
+    };
+    let names: Vec<String> = attached
+        .iter()
+        .filter(|name| plain(name))
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    match names.is_empty() || names.len() < attached.len() {
+        true => "name each standby that may be promoted in synchronous_standby_names, as FIRST 2 (a, b)"
+            .to_string(),
+        false => format!(
+            "ALTER SYSTEM SET synchronous_standby_names = 'FIRST {} ({})'; SELECT pg_reload_conf()",
+            names.len(),
+            names.join(", ")
+        ),
     }
 }
 
-/// The class that the settings give, worst first.
+/// The class that the settings give.
 fn judge(row: &[&str], system: &str) -> Probe {
     let at = |n: usize| row.get(n).copied().unwrap_or_default();
     let [recovery, read_only, fsync, pages, commit, default_commit] =
@@ -203,41 +251,49 @@ fn judge(row: &[&str], system: &str) -> Probe {
     } else {
         None
     };
-    let lossy = |why: &str, fix: &str| (Class::Lossy, why.to_string(), Some(fix.to_string()));
     let ours = match default_commit {
         default if default == commit => String::new(),
         default => format!(" (set by this session, the server's default is {default})"),
     };
-    let flushed = format!(
-        "PostgreSQL {}: fsync=on, full_page_writes=on, synchronous_commit={commit}{ours}",
-        at(11)
-    );
-    let (class, why, fix) = if fsync != "on" {
-        lossy(
-            "fsync=off: a crash of the machine loses acknowledged writes",
-            "set fsync = on in postgresql.conf and restart the server",
+    let tables = match unlogged {
+        "0" => "not unlogged",
+        _ => "unlogged",
+    };
+    let mut settings = vec![
+        Setting::good("fsync", fsync, "on").or_lossy(
+            fsync == "on",
+            format_args!("fsync={fsync}: a crash of the machine loses acknowledged writes"),
+            "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();  -- and run sync on its machine",
+        ),
+        Setting::good("full_page_writes", pages, "on").or_lossy(
+            pages == "on",
+            format_args!("full_page_writes={pages}: a crash of the machine can tear pages"),
+            "ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()",
+        ),
+        Setting::good(
+            "synchronous_commit",
+            format_args!("{commit}{ours}"),
+            "on or remote_apply",
         )
-    } else if pages != "on" {
-        lossy(
-            "full_page_writes=off: a crash of the machine can tear pages",
-            "set full_page_writes = on in postgresql.conf and reload",
-        )
-    } else if !matches!(commit, "on" | "remote_apply") {
-        lossy(
-            &format!("synchronous_commit={commit}: a crash loses acknowledged writes"),
+        .or_lossy(
+            matches!(commit, "on" | "remote_apply"),
+            format_args!("synchronous_commit={commit}: a crash loses acknowledged writes"),
             "allow this account to set synchronous_commit, or set it to on for the database",
-        )
-    } else if unlogged != "0" {
-        lossy(
+        ),
+        Setting::good("mint_meta, mint_register", tables, "not unlogged").or_lossy(
+            unlogged == "0",
             "the tables are unlogged: a crash of the server empties them",
             "ALTER TABLE mint_register SET LOGGED; ALTER TABLE mint_meta SET LOGGED",
-        )
-    } else {
-        let (class, replication) = judge_standbys(quorum, standbys);
-        (class, format!("{flushed}, {replication}"), None)
-    };
+        ),
+    ];
+    let (class, replication, followers) = judge_standbys(quorum, standbys);
+    settings.extend(followers);
+    let kept = format!(
+        "PostgreSQL {}: fsync=on, full_page_writes=on, synchronous_commit={commit}{ours}, {replication}",
+        at(11)
+    );
     Probe {
-        durability: Durability { class, why, fix },
+        durability: Durability::judged(class, kept, "", settings),
         copy: format!("{system}/{}", at(10)),
         started_s: at(8).parse().unwrap_or_default(),
         unwritable,
@@ -304,6 +360,45 @@ mod tests {
         check_class(&[(3, "off")], Class::Lossy, "full_page_writes=off");
         check_class(&[(4, "local")], Class::Lossy, "synchronous_commit=local");
         check_class(&[(9, "1")], Class::Lossy, "unlogged");
+    }
+
+    #[test]
+    fn what_a_promotion_would_lose_is_said_with_the_statement_that_mends_it() {
+        for (setting, attached, standings, fix) in [
+            ("", "", [Standing::Good; 2], ""),
+            ("a", "a", [Standing::Good; 2], ""),
+            (
+                "",
+                "a\nb",
+                [Standing::Weak, Standing::Good],
+                "'FIRST 2 (\"a\", \"b\")'",
+            ),
+            (
+                "ANY 1 (a, b)",
+                "a\nb",
+                [Standing::Weak, Standing::Good],
+                "'FIRST 2 (",
+            ),
+            (
+                "",
+                "a'; DROP",
+                [Standing::Weak, Standing::Good],
+                "name each standby",
+            ),
+            ("a", "", [Standing::Good, Standing::Weak], "start that standby"),
+            (
+                "FIRST 2 (a, b)",
+                "A",
+                [Standing::Good, Standing::Weak],
+                "start that standby",
+            ),
+        ] {
+            let (_, _, found) = judge_standbys(setting, attached);
+            let stood = found.clone().map(|one| one.standing);
+            assert_eq!(stood, standings, "{setting} {attached}");
+            let fixes: Vec<String> = found.into_iter().filter_map(|one| one.fix).collect();
+            assert!(fixes.join(" ").contains(fix), "{setting} {attached}: {fixes:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::probed::{Probed, Probing};
 use super::settings::{Initialised, StoreSettings, lossy};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use super::sql::session::Dialect;
@@ -22,6 +23,8 @@ pub struct StoreKind {
     open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
     /// Reads the URL, as opening does, and asks nobody.
     check: Check,
+    /// Asks its server what it may forget; `None` for stores without one.
+    probe: Option<Probe>,
     /// Makes schema and cluster id; `None` for stores that make themselves at their first opening.
     init: Option<Init>,
 }
@@ -65,6 +68,7 @@ impl StoreKind {
 }
 
 type Check = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Result<(), StoreError>;
+type Probe = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Probing;
 type Init = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising;
 type Initialising = BoxFuture<'static, Result<Initialised, StoreError>>;
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
@@ -77,6 +81,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "in this process, gone with it: tests and throw-away runs",
         open: open_memory,
         check: |rest, _, _| check_memory(rest),
+        probe: None,
         init: None,
     },
     StoreKind {
@@ -85,6 +90,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
         check: |rest, _, _| named_folder(rest).map(drop),
+        probe: None,
         init: None,
     },
     #[cfg(feature = "postgres")]
@@ -94,6 +100,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "PostgreSQL: several servers at a time share its registers",
         open: open_sql::<super::postgres::Postgres>,
         check: |rest, settings, _| super::postgres::Postgres::of_url(rest, settings).map(drop),
+        probe: Some(probe_sql::<super::postgres::Postgres>),
         init: Some(init_sql::<super::postgres::Postgres>),
     },
     #[cfg(feature = "mysql")]
@@ -103,6 +110,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "MariaDB or MySQL: several servers at a time share its registers",
         open: open_sql::<super::mysql::MySql>,
         check: |rest, settings, _| super::mysql::MySql::of_url(rest, settings).map(drop),
+        probe: Some(probe_sql::<super::mysql::MySql>),
         init: Some(init_sql::<super::mysql::MySql>),
     },
     #[cfg(feature = "redis")]
@@ -112,6 +120,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "Redis or Valkey, where it syncs every write",
         open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
         check: |rest, _, runtime| super::RedisStore::check("redis", rest, runtime),
+        probe: Some(|rest, settings, runtime| probe_redis("redis", rest, settings, runtime)),
         init: Some(|rest, settings, runtime| init_redis("redis", rest, settings, runtime)),
     },
     #[cfg(feature = "redis")]
@@ -121,6 +130,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "the same over TLS",
         open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
         check: |rest, _, runtime| super::RedisStore::check("rediss", rest, runtime),
+        probe: Some(|rest, settings, runtime| probe_redis("rediss", rest, settings, runtime)),
         init: Some(|rest, settings, runtime| init_redis("rediss", rest, settings, runtime)),
     },
     #[cfg(feature = "redis")]
@@ -130,6 +140,7 @@ pub static STORES: &[StoreKind] = &[
         summary: "the same over a socket of this machine",
         open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
         check: |rest, _, runtime| super::RedisStore::check("redis+unix", rest, runtime),
+        probe: Some(|rest, settings, runtime| probe_redis("redis+unix", rest, settings, runtime)),
         init: Some(|rest, settings, runtime| init_redis("redis+unix", rest, settings, runtime)),
     },
     #[cfg(feature = "etcd")]
@@ -144,6 +155,10 @@ pub static STORES: &[StoreKind] = &[
             )
         },
         check: super::EtcdStore::check,
+        probe: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::EtcdStore::probe(&rest, &settings, runtime).await })
+        }),
         init: Some(|rest, settings, runtime| {
             let (rest, settings) = (rest.to_string(), settings.clone());
             Box::pin(async move { super::EtcdStore::init(&rest, &settings, runtime).await })
@@ -161,6 +176,10 @@ pub static STORES: &[StoreKind] = &[
             })
         },
         check: super::ZooKeeperStore::check,
+        probe: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::ZooKeeperStore::probe(&rest, &settings, runtime).await })
+        }),
         init: Some(|rest, settings, runtime| {
             let (rest, settings) = (rest.to_string(), settings.clone());
             Box::pin(async move { super::ZooKeeperStore::init(&rest, &settings, runtime).await })
@@ -178,6 +197,12 @@ fn open_sql<D: Dialect>(rest: &str, settings: &StoreSettings, runtime: Arc<dyn R
 fn init_sql<D: Dialect>(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Initialising {
     let (server, settings) = (D::of_url(rest, settings), settings.clone());
     Box::pin(async move { super::sql::init(server?, &settings, runtime).await })
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn probe_sql<D: Dialect>(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Probing {
+    let (server, settings) = (D::of_url(rest, settings), settings.clone());
+    Box::pin(async move { super::sql::probe(server?, &settings, runtime).await })
 }
 
 /// The stores that a build may be made without: the scheme, other schemes that people write for the same, and the
@@ -221,6 +246,30 @@ pub async fn open_store(
         admit(&*store, settings)?;
     }
     Ok(store)
+}
+
+/// Asks the server of the store at `url`, which needs no schema, for the settings that decide its class.
+///
+/// # Errors
+/// [`StoreErrorKind::Invalid`] for a URL that names no store, or one that has no server; otherwise why it could not be
+/// asked.
+pub async fn probe_store(
+    url: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Probed, StoreError> {
+    let (kind, rest) = StoreKind::of(url)?;
+    match kind.probe {
+        Some(probe) => probe(rest, settings, runtime).await,
+        None => {
+            let why = format!(
+                "store {}: has no server whose settings could be wrong",
+                kind.scheme
+            );
+            let error = StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, why);
+            Err(error.with_hint("mint store check says whether a folder is sound"))
+        }
+    }
 }
 
 /// Reads a store's URL with the store's own reader, and connects to nothing: what it refuses, [`open_store`] refuses
@@ -345,6 +394,17 @@ fn init_redis(
     Box::pin(async move { super::RedisStore::init(scheme, &rest, &settings, runtime).await })
 }
 
+#[cfg(feature = "redis")]
+fn probe_redis(
+    scheme: &'static str,
+    rest: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Probing {
+    let (rest, settings) = (rest.to_string(), settings.clone());
+    Box::pin(async move { super::RedisStore::probe(scheme, &rest, &settings, runtime).await })
+}
+
 /// The folder that `file:PATH` names: `file:///PATH` is taken too.
 ///
 /// ```
@@ -421,9 +481,8 @@ mod tests {
             "{refused:?}"
         );
         let found = super::super::Durability {
-            class: Class::Lossy,
-            why: "appendfsync is everysec".into(),
             fix: Some("CONFIG SET appendfsync always".into()),
+            ..super::super::Durability::plain(Class::Lossy, "appendfsync is everysec")
         };
         let refused = lossy("redis", &found);
         assert_eq!(

@@ -107,11 +107,8 @@ impl Store for Striped {
             let opened = member.lock();
             opened.as_ref().map(|(_, guard)| guard.durability())
         });
-        open.max_by_key(rank).unwrap_or(Durability {
-            class: Class::Lossy,
-            why: "no store is open".to_string(),
-            fix: None,
-        })
+        open.max_by_key(rank)
+            .unwrap_or_else(|| Durability::plain(Class::Lossy, "no store is open"))
     }
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {

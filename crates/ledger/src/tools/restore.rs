@@ -15,6 +15,7 @@ use crate::advance::{Raise, newest_wall, pool_of, pools};
 use crate::advice::Advice;
 use crate::guard::note_progress_restored;
 use crate::notes::{RestoredBody, Restoring, restored_key, restoring, too_many_writers};
+use crate::pool::window;
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value, Versioned};
 
@@ -226,10 +227,7 @@ pub(super) async fn write_backup(
         notes.extend(note);
         let whole = async |there: Option<Versioned>| {
             let mark = there.as_ref().map_or(0, |found| found.value.mark).max(mark);
-            Some(Value {
-                mark,
-                ..value.clone()
-            })
+            Some(nobodys(key, mark, value.clone()))
         };
         put(store, key, &plan.restoring, runtime, whole).await?;
     }
@@ -290,7 +288,7 @@ pub async fn raise_in_place(
                     let found = found?;
                     let (mark, note) = plan.raise.mark(&key, &found.value);
                     notes.extend(note);
-                    Some(Value { mark, ..found.value })
+                    Some(nobodys(&key, mark, found.value))
                 };
                 put(store, &key, &plan.restoring, runtime, raised).await?;
                 registers += 1;
@@ -313,6 +311,17 @@ pub async fn raise_in_place(
 async fn finished(store: &dyn Store, runtime: &dyn Runtime) -> Result<(), StoreError> {
     note_progress_restored(store, runtime).await?;
     take_off(store, runtime).await
+}
+
+/// A raised register. A window is nobody's from then on: who held it when the backup was made may have lost it since, to
+/// somebody whom the backup does not know, and versions count anew, so that only the owner could tell the two apart. A
+/// machine's number is kept for its machine.
+fn nobodys(key: &Key, mark: u64, value: Value) -> Value {
+    let body = match key.as_str().starts_with("window/") {
+        true => window::without_holder(&value.body).unwrap_or(value.body),
+        false => value.body,
+    };
+    Value { mark, body, ..value }
 }
 
 /// Writes what `new` makes of a register, until nobody else writes in between; nothing, if this restore has written

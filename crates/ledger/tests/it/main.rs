@@ -6,12 +6,14 @@
 // The tests bring their own time and threads.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod away;
 mod backup_age;
 mod clean_stop;
 mod clock;
 mod cluster;
 mod common;
 mod journal;
+mod lent_windows;
 mod lossy;
 mod machine_numbers;
 mod machines;

@@ -320,7 +320,7 @@ fn what_a_program_was_lent_is_not_renewed_once_it_is_avoided() {
         assert_eq!(told.held[0].name, "importer");
         assert!(told.held[0].until >= lent.until);
         let error = pool
-            .renew_lent(lent.worker, &lent.owner, lent.version)
+            .renew_lent(lent.worker, &lent.owner, lent.version, None)
             .await
             .unwrap_err();
         assert!(matches!(error, LedgerError::WindowLost { .. }), "{error}");
@@ -347,7 +347,7 @@ fn a_window_that_has_passed_is_not_begun_anew_once_it_is_avoided() {
             .unwrap();
         assert_eq!(told.held, []);
         let error = pool
-            .renew_lent(lent.worker, &lent.owner, lent.version)
+            .renew_lent(lent.worker, &lent.owner, lent.version, None)
             .await
             .unwrap_err();
         assert!(matches!(error, LedgerError::WindowLost { .. }), "{error}");

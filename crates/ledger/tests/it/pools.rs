@@ -276,14 +276,18 @@ fn a_lent_window_is_renewed_by_its_version_only() {
         let (_ledger, pool) = pool_on(&store, &runtime).await;
         let lent = pool.lend("billing").await.unwrap();
         let renewed = pool
-            .renew_lent(lent.worker, &lent.owner, lent.version)
+            .renew_lent(lent.worker, &lent.owner, lent.version, None)
             .await
             .unwrap();
         assert_eq!((renewed.worker, renewed.from_tick), (lent.worker, lent.from_tick));
         assert!(renewed.until_tick >= lent.until_tick && renewed.version == lent.version + 1);
-        let stale = pool.renew_lent(lent.worker, &lent.owner, lent.version).await;
+        let stale = pool
+            .renew_lent(lent.worker, &lent.owner, lent.version, None)
+            .await;
         assert!(matches!(stale, Err(LedgerError::WindowLost { .. })));
-        let stranger = pool.renew_lent(lent.worker, "somebody", renewed.version).await;
+        let stranger = pool
+            .renew_lent(lent.worker, "somebody", renewed.version, None)
+            .await;
         assert!(matches!(stranger, Err(LedgerError::WindowLost { .. })));
         let living = pool.release(lent.worker).await.unwrap_err().to_string();
         assert!(living.contains("it is free after that by itself"), "{living}");
@@ -291,7 +295,7 @@ fn a_lent_window_is_renewed_by_its_version_only() {
             .await
             .unwrap();
         let ended = pool
-            .renew_lent(lent.worker, &renewed.owner, renewed.version + 1)
+            .renew_lent(lent.worker, &renewed.owner, renewed.version + 1, None)
             .await;
         assert!(matches!(ended, Err(LedgerError::WindowLost { .. })));
         let windows = pool.windows(0, 10).await.unwrap();

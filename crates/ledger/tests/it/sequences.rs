@@ -83,6 +83,82 @@ fn a_contiguous_run_continues_where_single_numbers_ended() {
     });
 }
 
+fn reservations(ledger: &Ledger) -> u64 {
+    let buckets = ledger.counters().reserve_buckets.iter();
+    buckets.map(|bucket| bucket.load(Ordering::Relaxed)).sum()
+}
+
+/// Clients that take segments double them while they are hungry (CosId's SegmentChainId).
+#[test]
+fn a_run_of_any_length_is_one_reservation() {
+    run(|runtime| async move {
+        let ledger = ledger_on(&memory(&runtime).await, &runtime).await;
+        let k = ledger.sequence_or_create(&name("k")).await.unwrap();
+        let (mut n, mut at) = (100, 0);
+        while let Some(left) = (i64::MAX as u64).checked_sub(at + n) {
+            let before = reservations(&ledger);
+            let run = k.take_contiguous(n).await.unwrap();
+            invariant!(run.first as u64 == at + 1, "{} after {at}", run.first);
+            assert_eq!((run.step, run.count), (1, n));
+            invariant!(reservations(&ledger) <= before + 1, "a run of {n}");
+            (at, n) = (at + n, n * 2);
+            if left < n {
+                let refused = k.take_contiguous(n).await.unwrap_err();
+                let said = format!(
+                    "sequence k has {left} numbers left before its bound, a run of {n} was asked for"
+                );
+                assert_eq!(refused.to_string(), said);
+            }
+        }
+        // A refusal takes nothing, and what is left is had as one run or one by one.
+        assert_eq!(k.take(1).await.unwrap().first as u64, at + 1);
+        let rest = i64::MAX as u64 - at - 1;
+        assert_eq!(k.take_contiguous(rest).await.unwrap().last(), i64::MAX);
+        assert!(matches!(k.take(1).await, Err(LedgerError::Exhausted { .. })));
+        for beyond in [i64::MAX as u64 + 1, u64::MAX] {
+            assert!(matches!(
+                k.take_contiguous(beyond).await,
+                Err(LedgerError::Invalid(_))
+            ));
+        }
+    });
+}
+
+#[test]
+fn long_runs_of_several_servers_never_meet_and_those_that_are_refused_cost_nothing() {
+    run(|runtime| async move {
+        let store = memory(&runtime).await;
+        let ledgers = [
+            ledger_on(&store, &runtime).await,
+            ledger_on(&store, &runtime).await,
+        ];
+        const LONG: u64 = 1 << 60;
+        let mut tasks = Vec::new();
+        for i in 0..8 {
+            let k = ledgers[i % 2].sequence_or_create(&name("k")).await.unwrap();
+            tasks.push(tokio::spawn(async move {
+                let mut runs = Vec::new();
+                for _ in 0..4 {
+                    runs.extend(k.take_contiguous(LONG).await);
+                    runs.extend(k.take_contiguous(7).await);
+                }
+                runs
+            }));
+        }
+        let mut runs = Vec::new();
+        for task in tasks {
+            runs.extend(task.await.unwrap());
+        }
+        runs.sort_unstable_by_key(|run| run.first);
+        for pair in runs.windows(2) {
+            invariant!(pair[0].last() < pair[1].first, "{pair:?}");
+        }
+        // Two servers interleave: what one of them passes over is lost, and seven of the eight long runs are there.
+        let long = runs.iter().filter(|run| run.count == LONG).count();
+        assert!((4..=7).contains(&long), "{long}");
+    });
+}
+
 // claim: P23
 #[test]
 fn three_numbers_and_a_crash_lose_at_most_four() {
@@ -585,7 +661,39 @@ fn without_auto_create_unknown_names_are_refused() {
             .await
             .unwrap();
         let error = ledger.sequence_or_create(&name("k")).await.unwrap_err();
-        assert_eq!(error.to_string(), "no sequence k, and a first use makes none");
+        assert_eq!(
+            error.to_string(),
+            "no sequence k, and a first use makes none (sequences.auto_create = false): import its counter (mint import), or \
+             make it (mint seq create)"
+        );
+        let refused = |made: Result<(), LedgerError>| {
+            assert!(matches!(made, Err(LedgerError::NoAutoCreate { .. })), "{made:?}");
+        };
+        let (spec, to) = (
+            SequenceSpec::default(),
+            Base {
+                value: 7,
+                is_called: true,
+            },
+        );
+        refused(ledger.set(&name("k"), to).await.map(drop));
+        refused(ledger.create_by_use(&name("k"), &spec).await.map(drop));
+        for pool in [DEFAULT_POOL, UUID1_POOL] {
+            refused(ledger.pool_or_default(&name(pool)).await.map(drop));
+        }
+        let pool = PoolKind::uuid1([7; 8]);
+        refused(
+            ledger
+                .create_pool_by_use(&name("p"), pool.clone().into())
+                .await
+                .map(drop),
+        );
+        assert!(
+            ledger.list(None, 10).await.unwrap().is_empty()
+                && ledger.pools(None, 10).await.unwrap().is_empty()
+        );
+        ledger.create_pool(&name("p"), pool.clone().into()).await.unwrap();
+        ledger.create_pool_by_use(&name("p"), pool.into()).await.unwrap();
         ledger.create(&name("k"), &SequenceSpec::default()).await.unwrap();
         let k = ledger.sequence_or_create(&name("k")).await.unwrap();
         assert_eq!(numbers(&k, 1).await.unwrap(), [1]);

@@ -656,6 +656,55 @@ fn numbers_rise_when_another_store_is_taken_from() {
     });
 }
 
+/// Runs whose step is told: each is one store's share, and none overlaps another or the numbers between.
+// claim: P1, P53
+#[test]
+fn a_run_of_one_store_has_the_steps_of_its_share() {
+    in_paused_time(|| async {
+        for increment in [1, 5] {
+            let set = Set::of(3).await;
+            let nodes = [set.node("a").await, set.node("b").await];
+            let spec = SequenceSpec {
+                options: SequenceOptions {
+                    increment: Some(increment),
+                    ..SequenceOptions::default()
+                },
+                ..SequenceSpec::default()
+            };
+            nodes[0].ledger.create(&name("orders"), &spec).await.unwrap();
+            let mut all = Distinct::of("numbers");
+            let mut residues = Distinct::of("residues");
+            for down in [0, 1, 2, 1, 0, 2] {
+                for (at, store) in set.stores.iter().enumerate() {
+                    store.fail_all(at == down);
+                }
+                for node in &nodes {
+                    let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+                    assert_eq!(orders.run_step(), 3 * increment);
+                    for n in [1, 2, 40, 10_000, 3] {
+                        let run = orders.take_linear(n).await.unwrap();
+                        invariant!(run.count == n, "{run:?} of {n}");
+                        invariant!(n == 1 || run.step == 3 * increment, "{run:?} of {n}");
+                        if residues.iter().all(|known| *known != run.first % (3 * increment)) {
+                            residues.add(run.first % (3 * increment));
+                        }
+                        all.extend(run);
+                        all.extend(orders.take(7).await.unwrap());
+                    }
+                    // Whoever reckons with the definition's step gets none.
+                    assert!(orders.take_contiguous(2).await.is_err());
+                    assert!(orders.try_take_contiguous(2).is_none());
+                }
+                sleep(2 * SECOND).await;
+            }
+            invariant!(
+                residues.iter().count() > 1,
+                "one store's share alone: {residues:?}"
+            );
+        }
+    });
+}
+
 // claim: P20, P54
 #[test]
 fn a_change_needs_every_store_and_is_followed_by_all() {

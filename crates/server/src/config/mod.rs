@@ -30,7 +30,7 @@ pub use own_table::own_table_line;
 pub use reload::Reloaded;
 use row::row;
 pub use row::{Input, Row};
-pub use scripts::{Called, Does, Script};
+pub use scripts::{Called, Does, Machine, Script};
 pub use sha1::Sha1Digest;
 pub use socket::{SocketMode, SocketOwner};
 pub use sources::SourceUrls;
@@ -160,7 +160,7 @@ settings! {
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
     /// File systems that the store's folder and state files may be on although other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.
     "store.allow_file_systems" allow_file_systems: Vec<String> = "";
-    /// Whether the first use of a name creates its sequence.
+    /// Whether the first use of a name makes its sequence, or the pool that is asked for. Otherwise whatever a client's own protocol sends for it is refused (a first number, `SET`, CosId's `POST`): names come from `mint import`, `mint seq create`, `mint pool create`, their HTTP and gRPC, and SQL's `CREATE`.
     "sequences.auto_create" auto_create: bool = "true";
     /// With `sequences.auto_create`: how many names a new one is compared with, the ones made or used last. One that differs from another by a letter, or by its schema, case, quotes or separators, is logged as a warning; 0 for none.
     "sequences.near_names" near_names: u64 = "10000" in 0 ..= 1_000_000;
@@ -244,7 +244,7 @@ settings! {
     "server.unix.owner" unix_owner: Auto<SocketOwner> = "auto";
     /// Where HTTP listens: an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
-    /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
+    /// Host names by which browsers may ask, besides `localhost` and addresses, where no token is needed; programs may use any name.
     "server.http.hosts" http_hosts: Vec<String> = "";
     /// Origins of web pages that may ask, such as `https://app.example.com`; where tokens are configured, a page needs one too. `*` is refused.
     "server.http.origins" http_origins: Vec<WebOrigin> = "";
@@ -292,8 +292,8 @@ settings! {
     "server.resp.unauthenticated_argument" resp_unauthenticated_argument: Bytes = "512B" in 64 ..= 1_048_576;
     /// Answers held for a client; nothing more is executed for it until it has read them.
     "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
-    /// The largest `INCRBY`.
-    "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
+    /// The largest `INCRBY`, here, of idgo's clients, and of `LAST_INSERT_ID(id + n)`; by default as many numbers as are left.
+    "server.resp.max_increment" resp_max_increment: u64 = "9223372036854775807" in 1 ..= 9_223_372_036_854_775_807;
     /// Sequences of which one connection remembers the last number it took, for `MINT.CURRVAL`; 0: of none.
     "server.resp.max_currval" resp_max_currval: u64 = "64" in 0 ..= 4096;
     /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
@@ -306,7 +306,7 @@ settings! {
     "server.resp.max_queued_bytes" resp_max_queued_bytes: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
-    /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
+    /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, cosid_distribute, cosid_guard, cosid_revert, cosid_revert_stable, or one of snowflake, snowflake_text, icicle and seconds_partition with `pool`: docs/redis.md.
     "faces.scripts" scripts: Vec<Script> = "[]";
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate:orders.*", "read"]}]`; instead of `sha256`, `certificate` is a name of a client's certificate (a DNS name or an address; `uri:…` or `email:…`), and `uid` a user who comes through a unix socket; with `faces` it is good for these alone, with `until` it ends. `mint token new NAME` prints one: docs/access.md.
     "auth.tokens" tokens: Vec<Token> = "[]";

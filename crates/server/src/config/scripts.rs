@@ -52,6 +52,30 @@ pub enum Does {
     Icicle(Name),
     /// Seconds, microseconds, worker and sequence of one id.
     SecondsPartition(Name),
+    /// What CosId does with the numbers of the machines of namespace `KEYS[1]`.
+    CosId(Machine),
+}
+
+/// What CosId does with the number of machine `ARGV[1]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// Leases one, up to `ARGV[2]`.
+    Distribute,
+    /// Guards it.
+    Guard,
+    /// Gives it back.
+    Revert,
+    /// Keeps it for the machine, which has stopped.
+    RevertStable,
+}
+
+impl Machine {
+    const NAMES: [(&'static str, Machine); 4] = [
+        ("cosid_distribute", Machine::Distribute),
+        ("cosid_guard", Machine::Guard),
+        ("cosid_revert", Machine::Revert),
+        ("cosid_revert_stable", Machine::RevertStable),
+    ];
 }
 
 impl Script {
@@ -105,13 +129,14 @@ impl Does {
             Does::SnowflakeText(_) => "snowflake_text",
             Does::Icicle(_) => "icicle",
             Does::SecondsPartition(_) => "seconds_partition",
+            Does::CosId(machine) => Machine::NAMES[*machine as usize].0,
         }
     }
 
     /// The pool its ids come from, if it makes ids.
     pub fn pool(&self) -> Option<&Name> {
         match self {
-            Does::Incr | Does::IncrBy | Does::Range => None,
+            Does::Incr | Does::IncrBy | Does::Range | Does::CosId(_) => None,
             Does::Snowflake(pool)
             | Does::SnowflakeText(pool)
             | Does::Icicle(pool)
@@ -124,13 +149,16 @@ impl Does {
             "incr" => Some(Does::Incr),
             "incrby" => Some(Does::IncrBy),
             "range" => Some(Does::Range),
-            _ => None,
+            _ => {
+                let known = Machine::NAMES.iter().find(|(name, _)| *name == word);
+                known.map(|(_, machine)| Does::CosId(*machine))
+            }
         };
         if let Some(does) = plain {
             return match pool {
                 None => Ok(does),
                 Some(pool) => Err(format!(
-                    "does = \"{word}\" counts in the sequence KEYS[1] and has no pool, but pool = {pool:?} is given"
+                    "does = \"{word}\" is about KEYS[1] and has no pool of its own, but pool = {pool:?} is given"
                 )),
             };
         }
@@ -149,7 +177,7 @@ impl Does {
 }
 
 /// Every `does`.
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 11] = [
     "incr",
     "incrby",
     "range",
@@ -157,6 +185,10 @@ const WORDS: [&str; 7] = [
     "snowflake_text",
     "icicle",
     "seconds_partition",
+    Machine::NAMES[0].0,
+    Machine::NAMES[1].0,
+    Machine::NAMES[2].0,
+    Machine::NAMES[3].0,
 ];
 
 /// A script as it stands in the file.

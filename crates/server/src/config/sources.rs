@@ -263,6 +263,43 @@ mod tests {
         no_secret_in("the refusal", &error, "secret");
     }
 
+    /// Whoever looks at a source by its name with `mint doctor` starts a server with the same file.
+    #[test]
+    fn every_kind_that_a_doctor_looks_at_may_stand_in_the_configuration() {
+        use mintage_ledger::doctor::{LookSettings, Target};
+        use mintage_ledger::source::SOURCES;
+        use mintage_ledger::source::workers::WORKER_SYSTEMS;
+
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime: Arc<dyn Runtime> = SystemRuntime::new(tokio.handle().clone());
+        let mut look = LookSettings::default();
+        look.source.table = Some(OwnTable {
+            table: "t".into(),
+            key_column: "k".into(),
+            value_column: "v".into(),
+            is_next: true,
+            condition: None,
+        });
+        let kinds = SOURCES.iter().map(|row| row.example);
+        let systems = WORKER_SYSTEMS.iter().map(|row| row.example);
+        let wrong = [
+            "mongodb://db/a",
+            "leaf+redis://db/0",
+            "nothing+mysql://db/a",
+            "redis",
+        ];
+        for url in kinds.chain(systems).chain(wrong) {
+            let looked_at = Target::open(url, &look, &runtime).map(drop);
+            let configured = SourceUrls::parse(&format!("{{ a = {{ url = '{url}' }} }}"));
+            let served = configured.and_then(|sources| sources.check());
+            assert_eq!(
+                (looked_at.is_ok(), served.is_ok()),
+                (!wrong.contains(&url), !wrong.contains(&url)),
+                "{url}: {looked_at:?}, {served:?}"
+            );
+        }
+    }
+
     #[test]
     fn sources_are_shown_without_passwords_and_read_again() {
         for (text, shown) in [

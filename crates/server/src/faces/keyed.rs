@@ -60,27 +60,35 @@ impl Keyed<'_> {
     /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound, and what has other steps than 1.
     pub(crate) async fn take_counted(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
         let mut buffer = NameBuffer::default();
-        let name = self.for_a_run(key, &mut buffer, n).await?;
-        self.thread.take_counted(name, n, &self.asker()).await
-    }
-
-    /// Takes exactly `n` numbers as one run without a hole, of which the client is told the step too.
-    ///
-    /// # Errors
-    /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound.
-    pub(crate) async fn take_contiguous(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
-        let mut buffer = NameBuffer::default();
-        let name = self.for_a_run(key, &mut buffer, n).await?;
-        self.thread.take_contiguous(name, n, &self.asker()).await
-    }
-
-    /// The name of a key of which the client may take a run, and which is there.
-    async fn for_a_run<'n>(&self, key: &'n [u8], buffer: &'n mut NameBuffer, n: u64) -> Answer<&'n [u8]> {
-        let name = self.name(key, buffer)?;
+        let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
         self.thread.service().spend(self.who, self.peer, n);
         self.must_exist(name).await?;
-        Ok(name)
+        self.thread.take_counted(name, n, &self.asker()).await
+    }
+
+    /// Takes one run that spans about `span`, of which the client is told the step too.
+    ///
+    /// # Errors
+    /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound.
+    pub(crate) async fn take_spanning(&self, key: &[u8], span: u64) -> Answer<Run> {
+        let mut buffer = NameBuffer::default();
+        let name = self.name(key, &mut buffer)?;
+        self.who.check(Right::Allocate, What::Named(name))?;
+        self.must_exist(name).await?;
+        let run = self.thread.take_spanning(name, span, &self.asker()).await?;
+        self.thread.service().spend(self.who, self.peer, run.count);
+        Ok(run)
+    }
+
+    /// Whether a key's sequence is there.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`]: it cannot have one; and what the store says.
+    pub(crate) async fn exists(&self, key: &[u8]) -> Answer<bool> {
+        let mut buffer = NameBuffer::default();
+        let name = self.name(key, &mut buffer)?;
+        self.thread.exists(name).await
     }
 
     /// What a key's sequence is.

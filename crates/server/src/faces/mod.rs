@@ -23,9 +23,11 @@ pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mintage_ledger::{Name, PoolKind};
+use mintage_ledger::{LedgerError, Name, PoolKind};
 
 use crate::config::{Access, Config, Listen};
 use crate::connection::Connection;
@@ -110,15 +112,34 @@ pub(crate) async fn make_pools(service: &Service) -> Answer<()> {
         }
         let layout = mintage::preset(needed.preset).expect("a row of PRESETS").layout();
         let kind = PoolKind::Snowflake(Arc::new(layout));
-        service
-            .ledger()
-            .create_pool(&name, kind.into())
-            .await
-            .map_err(from_ledger)?;
-        tracing::info!(pool = %name, preset = needed.preset, "made for a face");
+        match service.ledger().create_pool_by_use(&name, kind.into()).await {
+            Ok(_) => tracing::info!(pool = %name, preset = needed.preset, "made for a face"),
+            Err(error @ LedgerError::NoAutoCreate { .. }) => {
+                tracing::warn!(pool = %name, preset = needed.preset, %error, "a face has no pool");
+            }
+            Err(error) => return Err(from_ledger(error)),
+        }
     }
     Ok(())
 }
+
+/// Makes them once the store is back, where the server began without it.
+pub(crate) async fn make_pools_when_back(service: &Service) -> Infallible {
+    let mut made = !service.ledger().is_away();
+    while !made {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if !service.ledger().is_away() {
+            match make_pools(service).await {
+                Ok(()) => made = true,
+                Err(error) => tracing::debug!(error = %error.message, "cannot make the pools of faces yet"),
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+/// How often it is looked whether a store that was away at the start is back.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How a face serves its connections.
 #[derive(Debug)]

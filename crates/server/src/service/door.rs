@@ -130,6 +130,19 @@ impl Door {
         Ok((run, sequence))
     }
 
+    /// Takes one run that spans about `span` from its first number to its last and has one number at least, for a client
+    /// that is told its step: that of one store's share, where the numbers are shared by several.
+    ///
+    /// # Errors
+    /// As [`Door::take_contiguous`].
+    pub async fn take_spanning(&self, name: &[u8], span: u64, by: &Asker<'_>) -> Answer<Run> {
+        let sequence = self.sequence_or_create(name).await?;
+        let n = (span / sequence.run_step().unsigned_abs().max(1)).max(1);
+        let run = self.service.take_linear(&sequence, n, by).await?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Ok(run)
+    }
+
     /// As [`Door::try_take_contiguous`], for a client that is told one number of the run and reckons the others from it,
     /// in steps of 1: none where the sequence has other steps.
     #[inline]

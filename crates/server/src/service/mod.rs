@@ -274,6 +274,25 @@ impl Service {
         Ok((info, !existed))
     }
 
+    /// Makes a sequence because a client of another system asks for its number, as far as first uses may. Whether it was
+    /// made now.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], and those of [`Service::create`].
+    pub(crate) async fn create_by_use(
+        &self,
+        name: &Name,
+        spec: &SequenceSpec,
+    ) -> Answer<(SequenceInfo, bool)> {
+        let existed = self.find(name).await?.is_some();
+        if !existed {
+            self.check_not_begun(name).await?;
+        }
+        let info = self.ledger.create_by_use(name, spec).await.map_err(from_ledger)?;
+        self.know(name);
+        Ok((info, !existed))
+    }
+
     /// Changes a definition.
     ///
     /// # Errors
@@ -377,7 +396,7 @@ impl Service {
     pub(crate) async fn has_pool(&self, name: &Name) -> Answer<bool> {
         match self.ledger.pool_or_default(name).await {
             Ok(_) => Ok(true),
-            Err(LedgerError::NoPool { .. }) => Ok(false),
+            Err(LedgerError::NoPool { .. } | LedgerError::NoAutoCreate { .. }) => Ok(false),
             Err(error) => Err(from_ledger(error)),
         }
     }
@@ -477,10 +496,40 @@ impl Service {
     async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
         let name = self.name(name)?;
         let sequence = self.ledger.sequence_or_create(&name).await.map_err(from_ledger)?;
-        if sequence.exists() {
-            self.know(&name);
+        match sequence.exists() {
+            true => self.know(&name),
+            false => self.check_not_begun(&name).await?,
         }
         Ok(sequence)
+    }
+
+    /// Refuses to make a sequence of CosId whose numbers stand under the name of its key in Redis, as our own port and
+    /// imports called it once: it would begin at 1.
+    ///
+    /// # Errors
+    /// [`Code::Conflict`], and what the store says.
+    async fn check_not_begun(&self, name: &Name) -> Answer<()> {
+        let config = self.config();
+        let Some(segment) = name.as_str().strip_prefix(&*config.faces.cosid.keys.prefix.0) else {
+            return Ok(());
+        };
+        if config.faces.cosid.keys.prefix.0.is_empty() {
+            return Ok(());
+        }
+        let Ok(older) = Name::new(format!("cosid:{{{segment}}}.adder")) else {
+            return Ok(());
+        };
+        let Some(info) = self.find(&older).await? else {
+            return Ok(());
+        };
+        let next = info.last.map_or(1, |last| i128::from(last) + 1);
+        Err(ServiceError::new(
+            Code::Conflict,
+            format!("{name} has its numbers under its earlier name {older}, and would begin again"),
+        )
+        .with_hint(format!(
+            "mint seq create '{name}' --start N with N of at least {next}, and mint seq drop '{older}'"
+        )))
     }
 
     /// Remembers a name for the comparison with new ones; not while others do, for nobody waits for that.
@@ -523,6 +572,13 @@ impl Service {
     /// The same for one run of exactly `n`.
     async fn take_run(&self, sequence: &Arc<Sequence>, n: u64, by: &Asker<'_>) -> Answer<Run> {
         let taken = sequence.take_contiguous(n).await;
+        self.tell_first_use(sequence, by);
+        taken.map_err(from_ledger)
+    }
+
+    /// The same with whatever steps it has.
+    async fn take_linear(&self, sequence: &Arc<Sequence>, n: u64, by: &Asker<'_>) -> Answer<Run> {
+        let taken = sequence.take_linear(n).await;
         self.tell_first_use(sequence, by);
         taken.map_err(from_ledger)
     }

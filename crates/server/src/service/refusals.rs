@@ -11,14 +11,13 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
             .with_hint("a name is any UTF-8 text of 1 to 255 bytes without control characters"),
-        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } | LedgerError::NoWindow { .. } => {
-            ServiceError::new(Code::NotFound, message)
-        }
+        // The last says in its message what to do: faces of other systems show no hint.
+        LedgerError::NotFound { .. }
+        | LedgerError::NoPool { .. }
+        | LedgerError::NoWindow { .. }
+        | LedgerError::NoAutoCreate { .. } => ServiceError::new(Code::NotFound, message),
         LedgerError::WindowLost { .. } => ServiceError::new(Code::Conflict, message)
             .with_hint("stop minting with it and take another window"),
-        LedgerError::NoAutoCreate { .. } => {
-            ServiceError::new(Code::NotFound, message).with_hint("create the sequence first, or set sequences.auto_create")
-        }
         LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
             "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",
         ),

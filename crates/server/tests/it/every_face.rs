@@ -1,5 +1,7 @@
 //! What is promised of every face, tried on every face: one sequence under all of them, and pages of other sites at each.
 
+use std::net::SocketAddr;
+
 use mintage_server::config::{Config, Listen, Setting};
 use mintage_server::faces::FACES;
 use mintage_testing::invariant;
@@ -129,10 +131,28 @@ pub(crate) struct All {
 
 impl All {
     pub(crate) fn start() -> All {
-        let server = Server::with(all_on);
-        server.make(NAME, "{}");
+        let all = All::start_with(|_| {});
+        all.server.make(NAME, "{}");
+        all
+    }
+
+    /// With a changed configuration, and without the sequence.
+    pub(crate) fn start_with(change: impl FnOnce(&mut Config)) -> All {
+        let server = Server::with(|config| {
+            all_on(config);
+            change(config);
+        });
         let (pg, my) = (Pg::new(&server), My::open(&server, "other"));
         All { server, pg, my }
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Where each face is that counts.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        WAYS.iter().map(|way| self.server.address(way.0)).collect()
     }
 
     /// Asks for a change of the sequence, and answers whether it was made.

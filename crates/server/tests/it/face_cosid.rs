@@ -114,8 +114,12 @@ fn a_machine_is_leased_guarded_and_given_back() {
     let unknown = r#"{"code":"M-02","msg":"no number is leased to instance \"10.1.2.3:80\"","errors":[]}"#;
     refused(&mut client, &format!("PATCH {GUARD}"), 400, unknown);
     refused(&mut client, &format!("DELETE {GIVE_BACK}"), 400, unknown);
-    // Its lease lasts still: nobody gets that number before.
-    assert_eq!(client.ask("POST", LEASE).json()["machineId"], 2);
+    // Its lease lasts still: nobody else gets that number before, and it has it again at once.
+    assert_eq!(
+        client.ask("POST", &LEASE.replace("3:80", "6:80")).json()["machineId"],
+        2
+    );
+    assert_eq!(client.ask("POST", LEASE).json()["machineId"], 0);
     // What is stable stays.
     let stable = LEASE.replace("3:80", "5:80").replace("false", "true");
     check(
@@ -175,7 +179,7 @@ fn errors_of_machines_are_cosids() {
         &mut client,
         &two("c", 10),
         400,
-        r#"{"code":"400","msg":null,"errors":[{"field":"machineBit","msg":"the machines of two have 1 bits: with 10 their ids could be the same"}]}"#,
+        r#"{"code":"400","msg":null,"errors":[{"field":"machineBit","msg":"the machines of cosid:two have 1 bits, and with 10 their ids could be the same: let those with 10 bits have a namespace of their own"}]}"#,
     );
     // An operator takes a number away: whoever had it is told.
     let mut own = server.http();
@@ -256,7 +260,6 @@ fn parameters_that_are_missing_unreadable_or_out_of_range() {
             &body,
         );
     }
-    let long = format!("instanceId={}", "x".repeat(129));
     for (from, to, name, msg) in [
         (
             "machineBit=10",
@@ -271,28 +274,10 @@ fn parameters_that_are_missing_unreadable_or_out_of_range() {
             "must be from 1 to 31, found 32",
         ),
         (
-            "PT5M",
-            "PT9.999S",
-            "safeGuardDuration",
-            "must be from PT10S to PT24H",
-        ),
-        (
-            "PT5M",
-            "P1DT1S",
-            "safeGuardDuration",
-            "must be from PT10S to PT24H",
-        ),
-        (
             "instanceId=10.1.2.3:80",
             "instanceId=",
             "instanceId",
             "must not be empty",
-        ),
-        (
-            "instanceId=10.1.2.3:80",
-            &long,
-            "instanceId",
-            "must have at most 128 bytes, found 129",
         ),
     ] {
         let request = format!("POST {}", LEASE.replace(from, to));
@@ -302,12 +287,12 @@ fn parameters_that_are_missing_unreadable_or_out_of_range() {
         (
             "PATCH /segments/dev/order?step=0",
             "step",
-            "must be from 1 to 100000000, found 0",
+            "must be from 1 to 9223372036854775807, found 0",
         ),
         (
-            "PATCH /segments/dev/order?step=100000001",
+            "PATCH /segments/dev/order?step=-9223372036854775808",
             "step",
-            "must be from 1 to 100000000, found 100000001",
+            "must be from 1 to 9223372036854775807, found -9223372036854775808",
         ),
         (
             "POST /segments/distributor/dev/order?offset=-1&step=1",
@@ -324,23 +309,6 @@ fn parameters_that_are_missing_unreadable_or_out_of_range() {
         400,
         r#"{"code":"M-02","msg":"no pool cosid:dev","errors":[]}"#,
     );
-    // The longest guard makes a pool with windows as long; a namespace with shorter ones says what it has.
-    assert_eq!(
-        client
-            .ask("POST", &LEASE.replace("PT5M", "P1D").replace("dev", "day"))
-            .status,
-        200
-    );
-    assert_eq!(client.ask("POST", LEASE).status, 200);
-    refused(
-        &mut client,
-        &format!("PATCH {}", GUARD.replace("PT5M", "PT1H")),
-        400,
-        &field(
-            "safeGuardDuration",
-            "must be at most PT10M, the window of the namespace's pool",
-        ),
-    );
     let control = LEASE.replace("10.1.2.3:80", "a%0Ab");
     let answer = client.ask("POST", &control);
     assert!(
@@ -351,6 +319,45 @@ fn parameters_that_are_missing_unreadable_or_out_of_range() {
         "{}",
         answer.text()
     );
+}
+
+/// As Java's `Duration.parse` reads it; the longest is what clients send whose guarder is off.
+#[test]
+fn a_guard_may_have_any_length() {
+    let server = start();
+    let mut client = client(&server);
+    let lengths = [
+        "PT2562047788015H12M55.807S",
+        "P30D",
+        "PT720H",
+        "PT1S",
+        "PT0S",
+        "PT-5M",
+        "pt10.5s",
+        "P1D",
+        "-PT1H",
+    ];
+    for (number, length) in lengths.iter().enumerate() {
+        let lease = LEASE
+            .replace("PT5M", length)
+            .replace("3:80", &format!("3:{number}"));
+        let body = format!(r#"{{"machineId":{number},"lastTimeStamp":0}}"#);
+        check(
+            &mut client,
+            &format!("POST {lease}"),
+            200,
+            Some("application/json"),
+            &body,
+        );
+        let guard = GUARD
+            .replace("PT5M", length)
+            .replace("3:80", &format!("3:{number}"));
+        void(&mut client, &format!("PATCH {guard}"));
+    }
+    // Names of any length; two that begin alike are two.
+    let long = |end: &str| LEASE.replace("10.1.2.3:80", &format!("{}{end}", "pod-".repeat(100)));
+    let numbers = ["a", "b", "a"].map(|end| client.ask("POST", &long(end)).json()["machineId"].as_u64());
+    assert_eq!(numbers, [Some(9), Some(10), Some(9)]);
 }
 
 #[test]
@@ -385,6 +392,29 @@ fn segments_are_runs_of_one_sequence() {
         json,
         "100000120",
     );
+    // As long as is asked for: SegmentChainId doubles its runs while it is hungry.
+    let (mut step, mut last) = (100_u64, 100_000_120);
+    while last + step < 1 << 62 {
+        last += step;
+        let request = format!("PATCH /segments/dev/order?step={step}");
+        check(&mut client, &request, 200, json, &last.to_string());
+        step *= 2;
+    }
+    let left = i64::MAX as u64 - last;
+    let beyond = client.ask("PATCH", "/segments/dev/order?step=9223372036854775807");
+    assert_eq!(beyond.status, 500, "{}", beyond.text());
+    assert!(
+        beyond
+            .text()
+            .contains(&format!("has {left} numbers left before its bound"))
+    );
+    check(
+        &mut client,
+        &format!("PATCH /segments/dev/order?step={left}"),
+        200,
+        json,
+        "9223372036854775807",
+    );
     // A name that nobody has made begins at 1.
     check(&mut client, "PATCH /segments/dev/new?step=10", 200, json, "10");
     check(&mut client, "PATCH /segments/a%2Fb/c%20d?step=3", 200, json, "3");
@@ -413,8 +443,194 @@ fn segments_are_runs_of_one_sequence() {
 }
 
 #[test]
-fn ids_are_bare_numbers_and_padded_texts() {
+fn ids_count_as_those_of_the_proxy_that_is_shipped() {
     let server = start();
+    let mut client = client(&server);
+    let (json, text) = (Some("application/json"), Some("text/plain;charset=UTF-8"));
+    check(&mut client, "GET /ids", 200, json, "1");
+    check(&mut client, "GET /ids/__share__", 200, json, "2");
+    check(&mut client, "GET /ids/as-string", 200, text, "00000000003");
+    check(
+        &mut client,
+        "GET /ids/as-string/__share__",
+        200,
+        text,
+        "00000000004",
+    );
+    // They are a segment like others.
+    check(
+        &mut client,
+        "PATCH /segments/cosid-proxy/__share__?step=10",
+        200,
+        json,
+        "14",
+    );
+    assert_eq!(
+        server.http().ask("GET", "/v1/pools/cosid").status,
+        404,
+        "nothing needs it"
+    );
+}
+
+#[test]
+fn the_share_may_be_moved_here_before_anybody_asks() {
+    let server = start();
+    let mut client = client(&server);
+    void(
+        &mut client,
+        "POST /segments/distributor/cosid-proxy/__share__?offset=5000&step=100",
+    );
+    check(&mut client, "GET /ids", 200, Some("application/json"), "5001");
+}
+
+#[test]
+fn first_uses_make_no_share_where_they_may_make_nothing() {
+    let server = Server::with(|config| {
+        on(config);
+        config.auto_create = false;
+    });
+    let mut client = client(&server);
+    let refused = client.ask("GET", "/ids");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let made = server.http().ask_with(
+        "PUT",
+        "/v1/sequences/cosid:cosid-proxy.__share__",
+        &[],
+        r#"{"start": "77"}"#,
+    );
+    assert_eq!(made.status, 201, "{}", made.text());
+    check(&mut client, "GET /ids", 200, Some("application/json"), "77");
+}
+
+fn with_generators() -> Server {
+    Server::with(|config| {
+        on(config);
+        config.faces.cosid.share = Setting::parse("snowflake").unwrap();
+        config.faces.cosid.namespace = Setting::parse("shop").unwrap();
+        config.faces.cosid.generators = Setting::parse(
+            r#"{
+                order = { converter = "radix36", pad = false, prefix = "O-", suffix = "-x" },
+                small = { chars = 1 },
+                friendly = { kind = "snowflake", converter = "snowflake_friendly", pad = true },
+                dated = { converter = "to_string", date_prefix = "yyyy" },
+            }"#,
+        )
+        .unwrap();
+    })
+}
+
+#[test]
+fn generators_have_their_kinds_and_converters() {
+    let server = with_generators();
+    let mut client = client(&server);
+    let (json, text) = (Some("application/json"), Some("text/plain;charset=UTF-8"));
+    check(&mut client, "GET /ids/order", 200, json, "1");
+    client.ask("PATCH", "/segments/shop/order?step=34");
+    check(&mut client, "GET /ids/as-string/order", 200, text, "O-10-x");
+    client.ask("PATCH", "/segments/shop/small?step=60");
+    check(&mut client, "GET /ids/as-string/small", 200, text, "z");
+    let refused = client.ask("GET", "/ids/as-string/small");
+    assert_eq!(refused.status, 500);
+    assert!(refused.text().contains("chars = 1"), "{}", refused.text());
+    let friendly = client.ask("GET", "/ids/as-string/friendly").text();
+    let parts: Vec<usize> = friendly.split('-').map(str::len).collect();
+    assert_eq!(parts, [17, 4, 4], "{friendly}");
+    let dated = client.ask("GET", "/ids/as-string/dated").text();
+    assert!(dated.len() == 6 && dated.ends_with("-1"), "{dated}");
+    // What is not listed is a sequence or a pool, as before.
+    client.ask("PATCH", "/segments/shop/other?step=1");
+    check(&mut client, "GET /ids/shop.other", 200, json, "2");
+    assert_eq!(client.ask("GET", "/ids/none").status, 400);
+}
+
+/// What Spring Boot's actuator says: unchanged deployments are restarted for ever without it.
+#[test]
+fn probes_and_monitors_are_answered() {
+    let server = with_tokens(FaceAuth::Token);
+    let mut client = client(&server);
+    let actuator = Some("application/vnd.spring-boot.actuator.v3+json");
+    // A probe has no token.
+    let up = r#"{"groups":["liveness","readiness"],"status":"UP"}"#;
+    check(&mut client, "GET /actuator/health", 200, actuator, up);
+    check(
+        &mut client,
+        "GET /actuator/health/liveness",
+        200,
+        actuator,
+        r#"{"status":"UP"}"#,
+    );
+    check(
+        &mut client,
+        "GET /actuator/health/readiness",
+        200,
+        actuator,
+        r#"{"status":"UP"}"#,
+    );
+    assert_eq!(client.ask("GET", "/actuator/cosid").status, 401);
+    assert_eq!(client.ask("POST", "/actuator/health").status, 405);
+    client.send("HEAD /actuator/health HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert_eq!(client.line(), "HTTP/1.1 200 OK");
+    while !client.line().is_empty() {}
+    check(&mut client, "GET /actuator/health", 200, actuator, up);
+}
+
+#[test]
+fn the_state_of_every_generator_is_told() {
+    let server = with_generators();
+    let mut client = client(&server);
+    let actuator = Some("application/vnd.spring-boot.actuator.v3+json");
+    check(
+        &mut client,
+        "GET /actuator/cosidGenerator/order",
+        200,
+        actuator,
+        "1",
+    );
+    let strings = Some("application/vnd.spring-boot.actuator.v3+json;charset=UTF-8");
+    check(
+        &mut client,
+        "GET /actuator/cosidStringGenerator/order",
+        200,
+        strings,
+        "O-2-x",
+    );
+    let all = client.ask("GET", "/actuator/cosid");
+    assert_eq!((all.status, all.header("content-type")), (200, actuator));
+    let all = all.json();
+    assert_eq!(all["__share__"]["kind"], "StringSnowflakeId");
+    assert_eq!(all["__share__"]["actual"]["machineBit"], 10);
+    assert_eq!(all["__share__"]["converter"]["kind"], "Radix62IdConverter");
+    let order = &all["order"];
+    assert_eq!(
+        (&order["kind"], &order["actual"]["kind"]),
+        (&"StringSegmentId".into(), &"SegmentChainId".into())
+    );
+    assert_eq!(order["actual"]["sequence"], 2);
+    assert_eq!(order["converter"]["suffix"], "-x");
+    assert_eq!(order["converter"]["actual"]["prefix"], "O-");
+    assert_eq!(order["converter"]["actual"]["actual"]["radix"], 36);
+    assert_eq!(all["small"]["actual"]["sequence"], 0, "nobody has used it");
+    assert_eq!(
+        client.ask("GET", "/actuator/cosid/order").json()["kind"],
+        "StringSegmentId"
+    );
+    assert_eq!(client.ask("GET", "/actuator/cosid/none").status, 400);
+    // Looking made nothing.
+    check(&mut client, "GET /ids/small", 200, Some("application/json"), "1");
+    let shared = client.ask("GET", "/actuator/cosidGenerator");
+    assert!(
+        shared.text().parse::<u64>().unwrap() > 1 << 32,
+        "a snowflake: {}",
+        shared.text()
+    );
+}
+
+#[test]
+fn ids_are_bare_numbers_and_padded_texts() {
+    let server = Server::with(|config| {
+        on(config);
+        config.faces.cosid.share = Setting::parse("snowflake").unwrap();
+    });
     let mut client = client(&server);
     let json = Some("application/json");
     let mut last = 0;
@@ -475,6 +691,8 @@ fn paths_and_methods_that_do_not_fit() {
         "/segments/dev",
         "/v1/sequences",
         "/ids/a/b",
+        "/actuator",
+        "/actuator/env",
     ] {
         let body = r#"{"code":"404","msg":"no such path","errors":[]}"#;
         refused(&mut client, &format!("GET {path}"), 404, body);
@@ -704,6 +922,8 @@ fn without_store(server: &Server, store: &Arc<FaultyStore>) {
         );
         assert!(answer.header("retry-after").is_some(), "{request}");
     }
+    // A process lives whatever its store does.
+    assert_eq!(client.ask("GET", "/actuator/health/liveness").status, 200);
     store.fail_all(false);
     // Nothing was lost.
     assert_eq!(client.ask("POST", LEASE).json()["machineId"], 0);
@@ -714,4 +934,72 @@ fn without_store(server: &Server, store: &Arc<FaultyStore>) {
 fn a_store_that_is_away_is_a_500_that_says_when_to_come_back() {
     let (server, store) = Server::faulty_with(on);
     without_store(&server, &store);
+}
+
+/// CosId's Redis distributor: `SpringRedisMachineIdDistributor` sends these digests, and the texts upon NOSCRIPT.
+#[test]
+fn scripts_of_cosid_lease_machines_of_the_same_pools() {
+    const DISTRIBUTE: &str = "bad2854510c56cf1ad461246e07b8a39f23739ec";
+    const GUARD: &str = "d3f3370f1163c867dbeea875b97779b29266f0fe";
+    const REVERT: &str = "72d5184b7ec1e4dbe0764750825570b6d9a972ea";
+    const REVERT_STABLE: &str = "c3bf4d20993e8e1d2207c6c136eb406b2f16f69c";
+    let server = start();
+    let mut http = client(&server);
+    let mut redis = server.resp();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+    // The largest number of so many bits, the clock, and since when silent ones lose their number.
+    let distribute = |instance: &str, largest: u32, since: i64| {
+        format!("EVALSHA {DISTRIBUTE} 1 {{dev}} {instance} {largest} {now} {since}\r\n")
+    };
+    let five_minutes_ago = now - 300_000;
+    redis
+        .send(distribute("host-0", 1, five_minutes_ago))
+        .expect(&format!("*2\r\n:0\r\n:{now}\r\n"));
+    // For ever: it is stable, or guards nothing.
+    redis
+        .send(distribute("host-1", 1, 0))
+        .expect(&format!("*2\r\n:1\r\n:{now}\r\n"));
+    redis
+        .send(distribute("host-2", 1, five_minutes_ago))
+        .expect("*2\r\n:-1\r\n:-1\r\n");
+    let on_host = |sha1: &str, instance: &str| format!("EVALSHA {sha1} 1 {{dev}} {instance} {now}\r\n");
+    for (sha1, instance, answer) in [
+        (GUARD, "host-0", ":1\r\n"),
+        (GUARD, "host-9", ":0\r\n"),
+        (REVERT, "host-9", ":0\r\n"),
+        (REVERT, "host-0", ":1\r\n"),
+        (REVERT, "host-0", ":0\r\n"),
+        (GUARD, "host-0", ":0\r\n"),
+        (REVERT_STABLE, "host-1", ":1\r\n"),
+        (GUARD, "host-1", ":1\r\n"),
+    ] {
+        redis.send(on_host(sha1, instance)).expect(answer);
+    }
+    // The proxy's clients of the namespace have the others, and what was given back is its machine's again.
+    let over_http = |instance: &str| {
+        format!("/machines/dev?machineBit=1&instanceId={instance}&stable=false&safeGuardDuration=PT5M")
+    };
+    assert_eq!(http.ask("POST", &over_http("host-2")).status, 400);
+    assert_eq!(http.ask("POST", &over_http("host-0")).json()["machineId"], 0);
+    assert_eq!(http.ask("POST", &over_http("host-1")).json()["machineId"], 1);
+    redis
+        .send(format!("SCRIPT EXISTS {GUARD} {REVERT}\r\n"))
+        .expect("*2\r\n:1\r\n:1\r\n");
+    // Releases before 1.9 say nothing of time, and guard nothing.
+    const OLD: &str = "521d99ae31d120336e73a750d7cfb34458bde70e";
+    redis
+        .send(format!("EVALSHA {OLD} 1 {{old}} host-0 7\r\n"))
+        .expect("*2\r\n:0\r\n:0\r\n");
+    redis.send(distribute("host-3", 2, five_minutes_ago));
+    assert!(
+        redis
+            .line()
+            .starts_with("-ERR mint: ARGV[2] must be a machine number that is all ones")
+    );
+    redis.send(distribute("host-3", 7, five_minutes_ago));
+    assert!(
+        redis
+            .line()
+            .contains("have 1 bits, and with 3 their ids could be the same")
+    );
 }

@@ -178,11 +178,7 @@ fn an_unknown_key_is_minus_two_and_makes_nothing() {
     let server = leaf(|config| config.faces.leaf.keys.create = false);
     let mut client = client(&server);
     is_result(&client.ask("GET", ORDER), -2, ORDER);
-    is_result(
-        &client.ask("GET", "/api/segment/get/%00"),
-        -2,
-        "/api/segment/get/%00",
-    );
+    assert_eq!(client.ask("GET", "/api/segment/get/%00").status, 400);
     let none = server.http().ask("GET", "/v1/sequences/leaf:order");
     assert_eq!(none.status, 404);
     let made = server.http().ask_with(
@@ -261,6 +257,14 @@ fn keys_are_whole_or_cut_or_named() {
     whole.ask("GET", "/api/segment/get/eu%2Forder").is(200, TEXT, "1");
     let native = server.http().ask("POST", "/v1/sequences/order-eu/next");
     assert_eq!(native.json(), serde_json::json!({"ids": ["2"]}));
+    // What names a type of content is an ending, unless a key is called so.
+    whole
+        .ask("GET", "/api/segment/get/com.acme.json")
+        .is(200, JSON, "2");
+    server.make("leaf:com.acme.json", "{}");
+    whole
+        .ask("GET", "/api/segment/get/com.acme.json")
+        .is(200, JSON, "1");
     let server = leaf(|config| config.faces.leaf.cut_at_dot = true);
     let mut cut = client(&server);
     cut.ask("GET", "/api/segment/get/com.acme.order")

@@ -100,8 +100,9 @@ fn ids_and_segments_are_answered_as_by_the_original() {
             ("nextIdSimple?bizType=order&token=t&batchSize=0", 200, TEXT, ""),
             ("nextIdSimple/?bizType=order&token=t", 200, TEXT, "11"),
             ("nextId.json?bizType=order&token=t", 200, JSON, &ok("[12]")),
-            // The first of two counts.
-            ("nextIdSimple?bizType=order&bizType=odd&token=t", 200, TEXT, "13"),
+            // Two are one, with a comma between.
+            ("nextIdSimple?bizType=order&bizType=odd&token=t", 200, TEXT, ""),
+            ("nextIdSimple?bizType=order&token=t&token=u", 200, TEXT, "13"),
             (
                 "nextSegmentIdSimple?bizType=order&token=t",
                 200,
@@ -195,7 +196,7 @@ fn failures_are_200_and_an_empty_text() {
                 "nextSegmentId?bizType=down&token=t",
                 200,
                 JSON,
-                &code_6("down counts from -1 by -1: a segment counts up, from 1 or more"),
+                &code_6("down counts from -1 by -1: a segment counts up"),
             ),
             ("nextIdSimple?bizType=%ff&token=t", 200, TEXT, ""),
             ("nextIdSimple?bizType=end&token=t&batchSize=3", 200, TEXT, "1,2,3"),
@@ -205,16 +206,16 @@ fn failures_are_200_and_an_empty_text() {
     );
     for (path, status, error, message) in [
         (
-            "nextId?bizType=order&token=t&batchSize=0x1",
+            "nextId?bizType=order&token=t&batchSize=0xx",
             400,
             "Bad Request",
-            "batchSize \\\"0x1\\\" is not",
+            "NumberFormatException: For input string: \\\"x\\\" under radix 16",
         ),
         (
             "nextIdSimple?bizType=order&token=t&batchSize=9999999999",
             400,
             "Bad Request",
-            "is not",
+            "For input string: \\\"9999999999\\\"",
         ),
         ("other", 404, "Not Found", "No message available"),
     ] {

@@ -1,9 +1,17 @@
-//! Random histories of one sequence, changed and taken from over all faces by turns: without leave to repeat, no number
-//! comes twice, in whatever life of the name.
+//! Random histories of one sequence, changed and taken from over all faces by turns, beside a client that sends pieces of
+//! requests and what is none: without leave to repeat, no number comes twice, in whatever life of the name.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use mintage_testing::Distinct;
 
 use crate::every_face::{All, NAME, WAYS};
+
+/// Histories, each on a server of its own.
+const HISTORIES: u64 = 10;
 
 /// Draws the same for the same seed.
 struct Dice(u64);
@@ -104,32 +112,83 @@ fn number_of(answer: &str, template: &str) -> Option<i64> {
     rest[..end].parse().ok()
 }
 
+/// A client that nobody asked for: until `done` it connects to one face after another, sends a request that is cut off,
+/// changed in a byte or nonsense altogether, reads an answer or not, and goes.
+fn send_nonsense(faces: &[SocketAddr], seed: u64, done: &AtomicBool, sent: &AtomicU64) {
+    let mut dice = Dice(seed);
+    while !done.load(Ordering::SeqCst) {
+        let face = faces[dice.below(faces.len() as u64) as usize];
+        let (_, request, _, _) = WAYS[dice.below(WAYS.len() as u64) as usize];
+        let mut bytes = format!("{request} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes();
+        match dice.below(3) {
+            0 => bytes.truncate(dice.below(bytes.len() as u64) as usize),
+            1 => {
+                let at = dice.below(bytes.len() as u64) as usize;
+                bytes[at] = dice.below(256) as u8;
+            }
+            _ => bytes = (0..dice.below(300)).map(|_| dice.below(256) as u8).collect(),
+        }
+        // Refused, closed while it sends, or not answered: what is to be seen is the others' numbers.
+        let Ok(mut stream) = TcpStream::connect(face) else {
+            continue;
+        };
+        let waits = stream.set_read_timeout(Some(Duration::from_millis(20)));
+        if waits.is_ok() && stream.write_all(&bytes).is_ok() && dice.below(2) == 0 {
+            let _ = stream.read(&mut [0; 512]);
+        }
+        sent.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends the client beside a history, also where that fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+fn history(all: &mut All, seed: u64, steps: u64) {
+    let mut dice = Dice(seed);
+    let mut issued = Distinct::of(format!("seed {seed}"));
+    let mut done = 0;
+    for _ in 0..steps {
+        if dice.below(3) == 0 {
+            let (face, request) = change(&mut dice);
+            done += usize::from(all.change(face, &request));
+            continue;
+        }
+        let (face, request, count, template) = WAYS[dice.below(WAYS.len() as u64) as usize];
+        // Leaf says what went wrong by a number below zero.
+        let taken = number_of(&all.ask(face, request), template).filter(|last| face != "leaf" || *last >= 0);
+        // A run is refused where its increment is not the client's, which is 1.
+        let Some(last) = taken else { continue };
+        issued.extend(last - count + 1..=last);
+    }
+    assert!(
+        done > 20,
+        "seed {seed}: {done} changes were made, which shows little"
+    );
+    assert!(issued.len() > 200, "seed {seed}: {} numbers", issued.len());
+}
+
 // claim: P1, P4
 #[test]
 fn no_history_of_changes_over_all_faces_gives_out_a_number_twice() {
-    for seed in 1..=10 {
+    let steps = std::env::var("MINT_TEST_HISTORY").map_or(5_000, |n| n.parse().unwrap());
+    for seed in 1..=HISTORIES {
         let mut all = All::start();
-        let mut dice = Dice(seed);
-        let mut issued = Distinct::of(format!("seed {seed}"));
-        let mut done = 0;
-        for _ in 0..500 {
-            if dice.below(3) == 0 {
-                let (face, request) = change(&mut dice);
-                done += usize::from(all.change(face, &request));
-                continue;
-            }
-            let (face, request, count, template) = WAYS[dice.below(WAYS.len() as u64) as usize];
-            // Leaf says what went wrong by a number below zero.
-            let taken =
-                number_of(&all.ask(face, request), template).filter(|last| face != "leaf" || *last >= 0);
-            // A run is refused where its increment is not the client's, which is 1.
-            let Some(last) = taken else { continue };
-            issued.extend(last - count + 1..=last);
-        }
+        let faces = all.addresses();
+        let (done, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| send_nonsense(&faces, seed, &done, &sent));
+            let _end = End(&done);
+            history(&mut all, seed, steps);
+        });
         assert!(
-            done > 20,
-            "seed {seed}: {done} changes were made, which shows little"
+            sent.into_inner() > 0,
+            "seed {seed}: nobody sent nonsense beside it"
         );
-        assert!(issued.len() > 200, "seed {seed}: {} numbers", issued.len());
     }
 }

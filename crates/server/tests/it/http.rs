@@ -835,9 +835,43 @@ fn web_pages_of_others_are_no_clients() {
         ));
         client.answer()
     };
-    assert_eq!(ask("127.0.0.1:7600", "").status, 200);
-    assert_eq!(ask("ids.internal", "").status, 200);
-    check_problem(&ask("evil.example", ""), 421, "wrong_host");
+    // Each of them tells of a browser; a body has hyper frame the request.
+    let marks = [
+        "accept-language: en-GB,en;q=0.9\r\n",
+        "accept-language: \r\n",
+        "Accept-Language: *\r\nuser-agent: node\r\n",
+        "user-agent: Mozilla/5.0 (X11; Linux x86_64)\r\n",
+        "origin: http://evil.example\r\n",
+        "referer: http://evil.example/\r\n",
+        "sec-fetch-site: same-origin\r\nsec-fetch-mode: cors\r\n",
+        "sec-fetch-dest: empty\r\n",
+        "upgrade-insecure-requests: 1\r\n",
+        "DNT: 1\r\n",
+    ];
+    let body = "content-type: application/x-www-form-urlencoded\r\nte: trailers\r\n";
+    for mark in marks {
+        for extra in [mark.to_string(), format!("{mark}{body}")] {
+            let refused = ask("evil.example", &extra);
+            check_problem(&refused, 421, "wrong_host");
+            assert!(refused.text().contains("server.http.hosts"), "{}", refused.text());
+            if !mark.contains("evil") {
+                assert_eq!(ask("127.0.0.1:7600", &extra).status, 200, "{extra}");
+                assert_eq!(ask("ids.internal", &extra).status, 200, "{extra}");
+            }
+        }
+    }
+    // Programs ask by any name.
+    for extra in [
+        "",
+        "user-agent: curl/8.5.0\r\naccept: */*\r\n",
+        "user-agent: Java/17.0.9\r\naccept: text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2\r\n",
+        "user-agent: node\r\naccept-language: *\r\nsec-fetch-mode: cors\r\n",
+        "user-agent: python-requests/2.32\r\naccept-encoding: gzip, deflate\r\n",
+    ] {
+        for extra in [extra.to_string(), format!("{extra}{body}")] {
+            assert_eq!(ask("leaf.svc.cluster.local:8080", &extra).status, 200, "{extra}");
+        }
+    }
     check_problem(
         &ask("localhost", "origin: http://evil.example\r\n"),
         403,

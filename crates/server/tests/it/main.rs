@@ -3,6 +3,7 @@
 //! `cargo test -p mintage-server --test it face_postgres::` runs those of one file.
 #![allow(clippy::unwrap_used)]
 
+mod by_use;
 mod certificates;
 mod common;
 mod console;
@@ -14,6 +15,7 @@ mod face_gosnowflake;
 mod face_idgo;
 mod face_leaf;
 mod face_mysql;
+mod face_mysql_libraries;
 mod face_postgres;
 mod face_postgrest;
 mod face_prest;
@@ -26,6 +28,7 @@ mod kept;
 mod live;
 mod nouns;
 mod origin;
+mod originals;
 mod pools;
 mod resp;
 mod rights;

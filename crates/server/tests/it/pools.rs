@@ -92,9 +92,57 @@ fn a_window_is_lent_renewed_and_ended_by_its_holder_alone() {
     );
     ask(&server, "PATCH", "/v1/pools/slow/windows/x", &mine(&renewed), 400);
     ask(&server, "PATCH", &path, &json!({"owner": "me"}), 400);
+    // An end may be repeated.
+    ask(&server, "DELETE", &path, &mine(&renewed), 204);
     // Lending is an allocation: a GET may be cached.
     let refused = server.http().ask_with("GET", "/v1/pools/slow/windows", &[], "");
     assert_eq!((refused.status, refused.header("allow")), (405, Some("POST")));
+}
+
+/// The store keeps what it answers too late for the server, which refuses; the borrower lost its worker by that.
+#[test]
+fn a_renewal_with_an_attempt_is_repeated_over_http() {
+    let (server, store) = Server::shared();
+    let slow = json!({"layout": "time=41,worker=4,sequence=10;tick=60s"});
+    ask(&server, "PUT", "/v1/pools/slow", &slow, 201);
+    let lent = ask(&server, "POST", "/v1/pools/slow/windows", &json!({}), 201);
+    let number = |window: &Value, field: &str| window[field].as_str().unwrap().parse::<u64>().unwrap();
+    assert_eq!(number(&lent, "tick_ns"), 60_000_000_000);
+    assert_eq!(number(&lent, "now_tick"), number(&lent, "from_tick"));
+    assert!(lent["now"].as_str().unwrap().ends_with('Z'));
+    let path = format!("/v1/pools/slow/windows/{}", lent["worker"]);
+    let renewal = |window: &Value, attempt: &str| json!({"owner": window["owner"], "version": window["version"], "attempt": attempt});
+    let first = renewal(&lent, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6");
+    store.freeze(true);
+    ask(&server, "PATCH", &path, &first, 503);
+    store.freeze(false);
+    let renewed = ask(&server, "PATCH", &path, &first, 200);
+    let again = ask(&server, "PATCH", &path, &first, 200);
+    for field in ["worker", "owner", "version", "from_tick", "until_tick"] {
+        assert_eq!(again[field], renewed[field], "{field}");
+    }
+    assert_eq!(number(&renewed, "version"), number(&lent, "version") + 1);
+    let copy = renewal(&lent, "f81d4fae-7dec-41d0-a765-00a0c91e6bf7");
+    assert_eq!(ask(&server, "PATCH", &path, &copy, 409)["code"], "conflict");
+    for attempt in ["", "1", "fifteen-letters", "sixteen letters!", &"x".repeat(65)] {
+        let refused = ask(&server, "PATCH", &path, &renewal(&renewed, attempt), 400);
+        assert_eq!(refused["code"], "invalid_argument", "{attempt}: {refused}");
+    }
+    let ends = ask(
+        &server,
+        "DELETE",
+        &path,
+        &renewal(&renewed, "sixteen-letters!"),
+        400,
+    );
+    assert_eq!(ends["code"], "invalid_body");
+    ask(
+        &server,
+        "PATCH",
+        &path,
+        &renewal(&renewed, "sixteen-letters-"),
+        200,
+    );
 }
 
 #[test]

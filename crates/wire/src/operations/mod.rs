@@ -230,12 +230,12 @@ operations! {
             refuses: &[InvalidName, InvalidBody, NotFound, InvalidArgument],
             change: Some("retire"),
         }
-        PATCH RenewWindow "renews a lent window, with owner and version as last answered; 409: it is lost, stop minting" {
+        PATCH RenewWindow "renews a lent window, with owner and version as last answered; with an `attempt` it may be repeated; 409: it is lost, stop minting" {
             about: Named,
             right: Some(Allocate),
             takes: Document(of::<pools::Held>),
             answers: &[(200, Json(of::<pools::LentWindow>))],
-            refuses: &[InvalidName, InvalidBody, NotFound, Conflict],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, Conflict],
         }
         DELETE EndWindow "with owner and version, the borrower is done; without, an operator frees a window that has passed" {
             about: Named,

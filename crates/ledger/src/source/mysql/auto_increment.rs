@@ -4,16 +4,18 @@
 //! table: between reading the counter and the statement that changes something nobody generates a number. The fence's
 //! trigger says its mark, since our own numbers, inserted explicitly, move the table's counter later.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mintage::Run;
 
-use super::generated::{Generated, ticket_tables};
+use super::generated::{Generated, ticket_tables, worker_nodes};
 use super::shared::{
-    Host, MyHeld, MyLink, Patience, Table, durability, error, explained, gone, highest, lock, missing, name,
-    resolved, splits,
+    Host, MyHeld, MyLink, Patience, Table, call, durability, error, explained, gone, highest, home,
+    is_wanted_of, lock, missing, name, resolved, splits,
 };
 use crate::source::fence::Way;
+use crate::source::rows;
 use crate::source::{
     Counter, Fence, Fenced, Listed, Mend, Note, Source, SourceError, SourceErrorKind, SourceKind,
     SourceResult, Wanted,
@@ -28,13 +30,44 @@ const BESIDE_RIGHTS: &[&str] = &["SELECT", "TRIGGER", "ALTER", "INSERT", "LOCK T
 #[derive(Debug)]
 pub(super) struct AutoIncrement {
     link: MyLink,
+    /// Those of uid-generator alone, and how many bits its workers have.
+    worker_bits: Option<u32>,
 }
 
 impl AutoIncrement {
-    pub(super) fn new(link: &MyLink) -> AutoIncrement {
+    pub(super) fn new(link: &MyLink, worker_bits: Option<u32>) -> AutoIncrement {
         AutoIncrement {
             link: Arc::clone(link),
+            worker_bits,
         }
+    }
+
+    fn shown(&self, found: &Generated, host: &Host, home: Option<&str>) -> Counter {
+        let mut counter = found.shown(self.kind().name, &key_of(found), host);
+        counter.fence = found.fence();
+        if let Some(bits) = self.worker_bits {
+            counter.max = counter.max.min((1 << bits.min(62)) - 1);
+        }
+        call(std::slice::from_mut(&mut counter), home);
+        counter
+    }
+
+    /// Which columns are this source's: others count by some of them, and would be moved twice.
+    async fn is_ours(
+        &self,
+        held: &mut MyHeld<'_>,
+    ) -> Result<impl Fn(&Generated) -> bool + use<>, SourceError> {
+        let workers: BTreeSet<Table> = worker_nodes(held).await?.into_iter().collect();
+        let (mut others, wants_workers) = (BTreeSet::new(), self.worker_bits.is_some());
+        if !wants_workers {
+            let tickets = ticket_tables(held, None).await?;
+            others.extend(tickets.into_iter().map(|table| (table.schema, table.name)));
+            others.extend(rows::claimed(&self.link).await?);
+        }
+        Ok(move |one: &Generated| {
+            let table = (one.table.schema.clone(), one.table.name.clone());
+            workers.contains(&one.table) == wants_workers && !others.contains(&table)
+        })
     }
 
     /// The table and column of a key. Names may hold full stops, so that the server is asked which table is meant.
@@ -66,10 +99,13 @@ impl AutoIncrement {
     async fn list_now(&self, wanted: &Wanted) -> Result<Listed, SourceError> {
         let mut held = self.link.hold("list of AUTO_INCREMENT columns").await?;
         let host = Host::read(&mut held).await?;
-        let tickets = ticket_tables(&mut held, None).await?;
-        let tickets: std::collections::BTreeSet<Table> = tickets.into_iter().collect();
+        let home = home(&mut held).await?;
+        let is_ours = self.is_ours(&mut held).await?;
         let mut found = Generated::all(&mut held).await?;
-        found.retain(|one| wanted.is_of(&key_of(one)) && !tickets.contains(&one.table));
+        found.retain(|one| {
+            let is_wanted = is_wanted_of(wanted, home.as_deref(), &one.table.schema);
+            is_wanted && wanted.is_of(&key_of(one)) && is_ours(one)
+        });
         found.sort_by_key(key_of);
         let mut listed = Listed::default();
         let columns: Vec<_> = found
@@ -80,7 +116,7 @@ impl AutoIncrement {
         held.done();
         for (mut one, number) in found.into_iter().zip(numbers) {
             one.highest = number;
-            listed.counters.push(shown(&one, &host));
+            listed.counters.push(self.shown(&one, &host, home.as_deref()));
         }
         Ok(listed)
     }
@@ -89,8 +125,9 @@ impl AutoIncrement {
         let mut held = self.link.hold(&format!("look at {key}")).await?;
         let host = Host::read(&mut held).await?;
         let found = self.find(&mut held, key).await?;
+        let home = home(&mut held).await?;
         held.done();
-        Ok(found.map(|found| shown(&found, &host)))
+        Ok(found.map(|found| self.shown(&found, &host, home.as_deref())))
     }
 
     /// A hole: the table's counter jumps over the numbers that are ours.
@@ -237,16 +274,12 @@ fn key_of(found: &Generated) -> String {
     format!("{}.{}", found.table.plain(), found.column)
 }
 
-fn shown(found: &Generated, host: &Host) -> Counter {
-    Counter {
-        fence: found.fence(),
-        ..found.shown(super::AUTO_INCREMENT.name, &key_of(found), host)
-    }
-}
-
 impl Source for AutoIncrement {
     fn kind(&self) -> &'static SourceKind {
-        &super::AUTO_INCREMENT
+        match self.worker_bits {
+            Some(_) => &super::UID_GENERATOR,
+            None => &super::AUTO_INCREMENT,
+        }
     }
 
     fn place(&self) -> String {

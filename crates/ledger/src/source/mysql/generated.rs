@@ -303,6 +303,16 @@ pub(super) async fn ticket_tables(
         .collect())
 }
 
+/// The tables that uid-generator's servers write a row into at every start.
+pub(super) async fn worker_nodes(held: &mut MyHeld<'_>) -> Result<Vec<Table>, SourceError> {
+    let sql = "SELECT table_schema, table_name FROM information_schema.columns WHERE table_name = 'WORKER_NODE' \
+               AND column_name IN ('HOST_NAME', 'PORT', 'TYPE', 'LAUNCH_DATE') \
+               GROUP BY table_schema, table_name HAVING COUNT(*) = 4";
+    let rows = texts(held, sql, &[], 2).await?;
+    let table = |row: &TextRow| Table::new(word(row, 0), word(row, 1));
+    Ok(rows.iter().map(table).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,9 +49,30 @@ pub(super) const AUTO_INCREMENT: SourceKind = SourceKind {
     has_ceiling: false,
     has_beside: true,
     open: |place, _| -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(auto_increment::AutoIncrement::new(&link(place)?)))
+        Ok(Arc::new(auto_increment::AutoIncrement::new(&link(place)?, None)))
     },
 };
+
+/// The workers of Baidu's uid-generator.
+pub(super) const UID_GENERATOR: SourceKind = SourceKind {
+    name: "uid-generator",
+    engine: Engine::MySql,
+    example: "uid-generator+mysql://ann@db/uid",
+    summary: "the workers of Baidu's uid-generator: the ids of its table WORKER_NODE",
+    is_found: true,
+    has_ceiling: false,
+    has_beside: true,
+    open: |place, settings| -> Result<Arc<dyn Source>, SourceError> {
+        let bits = settings.worker_bits.unwrap_or(UID_GENERATOR_BITS);
+        Ok(Arc::new(auto_increment::AutoIncrement::new(
+            &link(place)?,
+            Some(bits),
+        )))
+    },
+};
+
+/// How many bits uid-generator's numbers of workers have, unless it was set up otherwise.
+const UID_GENERATOR_BITS: u32 = 22;
 
 /// Flickr's ticket tables.
 pub(super) const TICKETS: SourceKind = SourceKind {

@@ -10,8 +10,9 @@ use mintage::Run;
 use super::bounds::{COLUMNS, Shown};
 use super::drawn;
 use super::shared::{
-    CHUNK, ITS_OWN, MyHeld, MyLink, Patience, Table, disown, durability, error, explained, gone, highest,
-    joined, limits, missing, number, own, resolved, splits, texts, wait_briefly, word,
+    CHUNK, ITS_OWN, MyHeld, MyLink, Patience, Table, call, disown, durability, error, explained, gone,
+    highest, home, is_wanted_of, joined, limits, missing, number, own, resolved, splits, texts, wait_briefly,
+    word,
 };
 use crate::source::fence::Way;
 use crate::source::{
@@ -66,10 +67,11 @@ impl Sequences {
         );
         let rows = texts(&mut held, &sql, &[], 4).await?;
         let table = |row: &_| Table::new(word(row, 0), word(row, 1));
-        let rows: Vec<_> = rows
-            .into_iter()
-            .filter(|row| wanted.is_of(&table(row).plain()))
-            .collect();
+        let home = home(&mut held).await?;
+        let is_wanted = |table: Table| {
+            wanted.is_of(&table.plain()) && is_wanted_of(wanted, home.as_deref(), &table.schema)
+        };
+        let rows: Vec<_> = rows.into_iter().filter(|row| is_wanted(table(row))).collect();
         let mut listed = Listed::default();
         for (chunk, named) in rows.chunks(CHUNK).enumerate() {
             let one = |(at, row): (usize, &_)| {
@@ -87,6 +89,7 @@ impl Sequences {
             }
         }
         columns(&mut held, &mut listed, None).await?;
+        call(&mut listed.counters, home.as_deref());
         listed.counters.sort_by(|a, b| a.key.cmp(&b.key));
         held.done();
         Ok(listed)
@@ -99,6 +102,7 @@ impl Sequences {
         if let Some(shown) = shown {
             listed.counters.push(shown.counter());
             columns(&mut held, &mut listed, Some(&shown.table)).await?;
+            call(&mut listed.counters, home(&mut held).await?.as_deref());
         }
         held.done();
         Ok(listed.counters.pop())

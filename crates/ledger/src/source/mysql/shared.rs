@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::source::error::{SourceError, SourceErrorKind};
 use crate::source::link::{Held, Link};
+use crate::source::registry::is_no_home;
+use crate::source::{Counter, How, Wanted};
 use crate::store::mysql::MySql;
 use crate::store::sql::row::{Arg, Column, Field};
 use crate::store::{Durability, Outcome};
@@ -530,6 +532,33 @@ pub(super) async fn joined(
         }
     }
     Ok(rows)
+}
+
+/// The database that the URL names.
+pub(super) async fn home(held: &mut MyHeld<'_>) -> Result<Option<String>, SourceError> {
+    let rows = texts(held, "SELECT DATABASE()", &[], 1).await?;
+    let home = rows.first().and_then(|row| row[0].clone());
+    Ok(home.filter(|home| !is_no_home(home)))
+}
+
+/// Whether counters of a schema are wanted.
+pub(super) fn is_wanted_of(wanted: &Wanted, home: Option<&str>, schema: &str) -> bool {
+    !wanted.at_home || home.is_none_or(|home| home == schema)
+}
+
+/// Says what clients call counters: without the database that they are connected to, which is the URL's, and by the table
+/// where that has one generated column.
+pub(super) fn call(counters: &mut [Counter], home: Option<&str>) {
+    for counter in counters {
+        let generated = counter
+            .columns
+            .iter()
+            .find(|column| column.how == How::AutoIncrement);
+        let full = generated.map_or(counter.key.as_str(), |column| column.table.as_str());
+        let bare = home.and_then(|home| full.strip_prefix(home)?.strip_prefix('.'));
+        counter.called = Some(bare.unwrap_or(full).to_string());
+        counter.face = Some("mysql");
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use mintage::Run;
 
 use super::generated::{Generated, ticket_tables};
 use super::shared::{
-    Host, MyHeld, MyLink, Patience, Table, durability, error, explained, gone, highest, literal, lock,
-    missing, name, number, resolved, splits, texts, unmoved, wait_briefly, word,
+    Host, MyHeld, MyLink, Patience, Table, call, durability, error, explained, gone, highest, home,
+    is_wanted_of, literal, lock, missing, name, number, resolved, splits, texts, unmoved, wait_briefly, word,
 };
 use crate::source::fence::Way;
 use crate::source::{
@@ -72,7 +72,10 @@ impl Tickets {
             true => Vec::new(),
             false => Generated::all(&mut held).await?,
         };
-        found.retain(|one| tables.contains(&one.table));
+        let home = home(&mut held).await?;
+        found.retain(|one| {
+            tables.contains(&one.table) && is_wanted_of(wanted, home.as_deref(), &one.table.schema)
+        });
         let columns: Vec<_> = found
             .iter()
             .map(|one| (one.table.clone(), one.column.clone()))
@@ -96,6 +99,7 @@ impl Tickets {
                 .counters
                 .extend(Some(counter).filter(|counter| wanted.is_of(&counter.key)));
         }
+        call(&mut listed.counters, home.as_deref());
         listed.counters.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(listed)
     }
@@ -104,8 +108,9 @@ impl Tickets {
         let mut held = self.link.hold(&format!("look at {key}")).await?;
         let host = Host::read(&mut held).await?;
         let stand = self.stand(&mut held, key).await?;
+        let home = home(&mut held).await?;
         held.done();
-        Ok(match stand {
+        let mut counter = match stand {
             Stand::Serves(found) => Some(shown(&found, key, &host)),
             Stand::Moved(found) => Some(moved(&found, key, &host)),
             Stand::Both(found) => Some(Counter {
@@ -113,7 +118,9 @@ impl Tickets {
                 ..shown(&found, key, &host)
             }),
             Stand::Gone => None,
-        })
+        };
+        call(counter.as_mut_slice(), home.as_deref());
+        Ok(counter)
     }
 
     /// One number as everybody takes it, and one that lies so far ahead that all between are ours.
@@ -266,9 +273,8 @@ impl Tickets {
         let found = lossy.find(|(_, finding)| finding.code == crate::source::FindingCode::Lossy);
         Ok(match found {
             Some((key, finding)) if server.class != Class::Lossy => Durability {
-                class: Class::Lossy,
-                why: format!("{key}: {}", finding.text),
                 fix: finding.fix.clone(),
+                ..Durability::plain(Class::Lossy, format!("{key}: {}", finding.text))
             },
             _ => server,
         })

@@ -210,12 +210,14 @@ impl Sequence {
             ("start".to_string(), was.start.to_string()),
             ("cycle".to_string(), was.cycle.to_string()),
         ]);
-        let mut details = BTreeMap::from([("name".to_string(), self.plain.clone())]);
+        let mut details = BTreeMap::new();
         if let Some(stands) = self.stands {
             details.insert("is_called".to_string(), stands.is_called.to_string());
         }
         before.extend(comment.clone().map(|comment| ("comment".to_string(), comment)));
         Counter {
+            face: Some("postgres"),
+            called: Some(self.plain.clone()),
             mark: self.mark(),
             increment: self.increment,
             start: Some(was.start),

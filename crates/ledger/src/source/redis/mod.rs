@@ -32,6 +32,7 @@ use self::held::Held;
 use self::keys::{key_of, scan_glob, text_of};
 use self::script::{Answer, CUT, LIFT, MAY, Script, TAKE};
 use super::kind::Place;
+use super::redis_keys::{self, cosid_segment};
 use super::{
     Counter, Engine, Fence, Fenced, KEYS_MAX, Listed, Note, Source, SourceError, SourceErrorKind, SourceKind,
     SourceResult, SourceSettings, Wanted, Way,
@@ -44,6 +45,9 @@ const PAGE: usize = 500;
 
 /// The most numbers that one take asks for.
 const TAKE_MAX: u64 = 1 << 32;
+
+/// The face whose clients ask for segments of CosId.
+const COSID: &str = "cosid";
 
 /// What a note remembers.
 const BEFORE: &str = "value";
@@ -302,21 +306,32 @@ impl RedisKeys {
         Ok(self.show(key.to_string(), &self.held(key).await?))
     }
 
-    /// What callers see of a key; `None`: no counter.
+    /// What callers see of a key; `None`: no counter. What other systems lease workers by is shown with the reason why it is
+    /// none, whatever its type.
     fn show(&self, key: String, held: &Held) -> Option<Counter> {
+        let no_counter = redis_keys::no_counter(&key, &self.redis.place());
         let last = match held {
-            Held::Number(last) | Held::Moved { last, .. } => *last,
+            Held::Number(last) | Held::Moved { last, .. } => Some(*last),
+            Held::Other(_) if no_counter.is_some() => None,
             Held::Absent | Held::Other(_) => return None,
         };
-        let mark = i128::from(last) + 1;
-        let counter = Counter::new(REDIS.name, key);
+        let mark = last.map(|last| i128::from(last) + 1);
+        let bytes = key_of(&key).unwrap_or_default();
+        let segment = cosid_segment(&bytes);
+        let face = segment.map(|_| COSID);
+        let called = String::from_utf8(segment.unwrap_or(&bytes).to_vec()).ok();
+        let called = called.filter(|called| *called != key);
+        let before = last.map(|last| (BEFORE.to_string(), last.to_string()));
         Some(Counter {
-            mark: Some(mark),
-            min: mark.min(1),
+            face,
+            called,
+            no_counter,
+            mark,
+            min: mark.map_or(1, |mark| mark.min(1)),
             type_name: "string".into(),
             fence: held.fence(),
-            before: [(BEFORE.to_string(), last.to_string())].into(),
-            ..counter
+            before: before.into_iter().collect(),
+            ..Counter::new(REDIS.name, key)
         })
     }
 

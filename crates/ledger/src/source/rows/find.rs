@@ -8,6 +8,7 @@ use super::row::{MOVED, Meta, moved_key, moved_table};
 use super::shapes::{Form, Keyed, Shape};
 use super::speech::{NumberType, Speech, Sql};
 use crate::source::link::Held;
+use crate::source::registry::is_no_home;
 use crate::source::{SourceError, SourceErrorKind};
 use crate::store::sql::row::{Arg, Column, Field, Row as Fields};
 
@@ -124,7 +125,8 @@ impl<D: Speech> RowSource<D> {
             return Ok(home.clone());
         }
         let rows = held.rows(D::HOME, &[], &[Column::Text]).await?;
-        let home = rows.first().and_then(|row| text(row, 0)).map(str::to_string);
+        let home = rows.first().and_then(|row| text(row, 0));
+        let home = home.filter(|home| !is_no_home(home)).map(str::to_string);
         Ok(self.home.get_or_init(|| home).clone())
     }
 

@@ -135,6 +135,7 @@ impl<D: Speech> RowSource<D> {
         let stand = self.stand(&mut held, &spot, &meta, Lock::No).await?;
         let mut counter = self.show(key.to_string(), &meta, &stand);
         if let Some(counter) = &mut counter {
+            self.call(counter, &spot);
             let mut digests = self.tokens(&mut held, &spot.table, Some(&spot.key)).await?;
             add_tokens(counter, digests.remove(&spot.key));
         }
@@ -159,6 +160,7 @@ impl<D: Speech> RowSource<D> {
     /// What callers see of a counter.
     fn show(&self, key: String, meta: &Meta, stand: &Stand) -> Option<Counter> {
         let mut counter = Counter {
+            face: self.shape.face,
             min: meta.number.min.max(1),
             max: meta.number.max - i128::from(self.shape.means == Means::Next),
             type_name: meta.number.name.clone(),
@@ -213,6 +215,13 @@ impl<D: Speech> RowSource<D> {
         Some(counter)
     }
 
+    /// Says what clients call a counter: they know no schema and no table, where a column holds its key.
+    fn call(&self, counter: &mut Counter, spot: &Spot) {
+        if self.shape.keyed != Keyed::Zero && counter.key != spot.key {
+            counter.called = Some(spot.key.clone());
+        }
+    }
+
     fn misaligned(&self, key: &str, why: String, mend: &[(&str, &str)]) -> Finding {
         Finding {
             code: FindingCode::Misaligned,
@@ -244,7 +253,11 @@ impl<D: Speech> RowSource<D> {
         let mut held = self.link.hold("list of counters").await?;
         let mut listed = Listed::default();
         let home = self.home(&mut held).await?;
-        for table in self.tables(&mut held).await? {
+        let mut tables = self.tables(&mut held).await?;
+        if let (true, Some(home), false) = (wanted.at_home, &home, self.shape.is_own()) {
+            tables.retain(|table| table.schema == *home);
+        }
+        for table in tables {
             let added = match self.shape.keyed {
                 Keyed::Column(_) => self.list_table(&mut held, &table, wanted, &mut listed).await,
                 Keyed::Zero => {
@@ -302,9 +315,21 @@ impl<D: Speech> RowSource<D> {
         let rows = held.rows(&sql, &[], &self.shape_of_rows()).await?;
         self.note_limit(table, rows.len(), listed);
         let kept = usize::try_from(self.keys_max).unwrap_or(usize::MAX);
-        let rows = rows.iter().take(kept).map(|fields| self.row(fields));
+        let (named, nameless): (Vec<Row>, Vec<Row>) = rows
+            .iter()
+            .take(kept)
+            .map(|fields| self.row(fields))
+            .partition(|row| !row.key.is_empty());
+        if !nameless.is_empty() {
+            listed.failed.push(format!(
+                "{} rows of {}.{} have a key that is empty or no text",
+                nameless.len(),
+                table.schema,
+                table.name
+            ));
+        }
         let (mut moved, mut live) = (BTreeMap::new(), Vec::new());
-        for row in rows {
+        for row in named {
             match self.shape.form == Form::RenamedKey && row.key.starts_with(MOVED) {
                 true => {
                     moved.insert(row.key.clone(), row);
@@ -320,6 +345,7 @@ impl<D: Speech> RowSource<D> {
                 .filter(|found| wanted.is_of(&found.key))
             {
                 add_tokens(&mut counter, tokens.remove(key));
+                self.call(&mut counter, &at(key));
                 listed.counters.push(counter);
             }
         };
@@ -359,18 +385,18 @@ impl<D: Speech> RowSource<D> {
         let Some(meta) = self.meta(held, &spot).await? else {
             return Ok(());
         };
-        match self.stand(held, &spot, &meta, Lock::No).await {
+        let mut counter = match self.stand(held, &spot, &meta, Lock::No).await {
             Ok(stand) => match self.show(key.clone(), &meta, &stand) {
-                Some(counter) => listed.counters.push(counter),
-                None => listed
-                    .counters
-                    .push(self.without_row(key, &meta, "it has no row".to_string())),
+                Some(counter) => counter,
+                None => self.without_row(key, &meta, "it has no row".to_string()),
             },
             Err(error) if error.kind == SourceErrorKind::Refused => {
-                listed.counters.push(self.without_row(key, &meta, error.message));
+                self.without_row(key, &meta, error.message)
             }
             Err(error) => return Err(error),
-        }
+        };
+        self.call(&mut counter, &spot);
+        listed.counters.push(counter);
         Ok(())
     }
 
@@ -378,11 +404,13 @@ impl<D: Speech> RowSource<D> {
         Counter {
             type_name: meta.number.name.clone(),
             findings: vec![self.misaligned(&key, why, &[])],
+            face: self.shape.face,
             ..Counter::new(self.shape.kind, key)
         }
     }
 
-    /// The counters of idgo.
+    /// The counters of idgo. It leaves a row for every SET that failed: of those only the server knows why there is no
+    /// table, and none of them keeps the others from being seen.
     async fn list_listed(
         &self,
         held: &mut Held<'_, D>,
@@ -401,12 +429,27 @@ impl<D: Speech> RowSource<D> {
                 key,
             };
             let name = spot.text(&self.shape, home.as_deref());
-            if self.meta(held, &spot).await?.is_none() {
-                listed
-                    .failed
-                    .push(format!("{} lists {}, which has no table", table.name, spot.key));
+            if !wanted.is_of(&name) {
+                continue;
             }
-            self.list_one(held, name, wanted, listed).await?;
+            let why = match self.meta(held, &spot).await {
+                Ok(Some(_)) => match self.list_one(held, name, wanted, listed).await {
+                    Ok(()) => continue,
+                    Err(error) => error,
+                },
+                Ok(None) => self.error(SourceErrorKind::Gone, "it has no table"),
+                Err(error) => error,
+            };
+            // A name that no table can have fails like a server that is away, which answers nothing else either.
+            if why.kind == SourceErrorKind::Unavailable && held.rows("SELECT 1", &[], &[]).await.is_err() {
+                return Err(why);
+            }
+            listed.failed.push(format!(
+                "{} lists {}: {}",
+                table.name,
+                crate::source::brief(&spot.key),
+                why.message
+            ));
         }
         Ok(())
     }

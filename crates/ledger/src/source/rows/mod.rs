@@ -8,12 +8,15 @@
 //! | `find` | which tables, what keys are called, the types of the columns |
 //! | `look` | reading: list, look, check |
 //! | `change` | writing: take, fence, lift, and the statements and rights for them |
+//! | `claimed` | which tables are those of the shapes, so that no other source takes them for its own |
 //!
 //! **Every write is one transaction**: the row is read and locked as idgo and Leaf do it, judged here, and written only if
 //! its number is still the one that was read. The last also guards tables of engines that lock no rows. A write must
 //! match exactly one row; else the counter is gone, and nothing is taken.
 
 mod change;
+#[cfg(feature = "mysql")]
+mod claimed;
 mod find;
 mod look;
 mod row;
@@ -24,6 +27,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
+#[cfg(feature = "mysql")]
+pub(super) use self::claimed::claimed;
 use self::find::Spot;
 use self::row::Meta;
 #[cfg(feature = "mysql")]
@@ -191,13 +196,13 @@ impl<D: Speech> RowSource<D> {
         }
         held.done();
         if !forgetful.is_empty() && durability.class != Class::Lossy {
+            let why = format!("{}: a crash loses what it acknowledged", forgetful.join(", "));
             durability = Durability {
-                class: Class::Lossy,
-                why: format!("{}: a crash loses what it acknowledged", forgetful.join(", ")),
                 fix: Some(match D::ENGINE {
                     Engine::Postgres => "ALTER TABLE … SET LOGGED".to_string(),
                     _ => "ALTER TABLE … ENGINE = InnoDB".to_string(),
                 }),
+                ..Durability::plain(Class::Lossy, why)
             };
         }
         Ok(durability)

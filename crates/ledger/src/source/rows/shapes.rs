@@ -24,6 +24,8 @@ use crate::source::OwnTable;
 pub(super) struct Shape {
     /// The name of its row of [`SOURCES`](crate::source::SOURCES).
     pub(super) kind: &'static str,
+    /// The face whose clients ask for its counters.
+    pub(super) face: Option<&'static str>,
     /// The table's usual name; the one that lists the others, where each key has its own.
     pub(super) table: Cow<'static, str>,
     /// The schema, where it is not the one that the URL names.
@@ -91,6 +93,7 @@ pub(super) enum Form {
 
 const LEAF: Shape = Shape {
     kind: "leaf",
+    face: Some("leaf"),
     table: Cow::Borrowed("leaf_alloc"),
     schema: None,
     columns: &["biz_tag", "max_id", "step", "description", "update_time"],
@@ -111,6 +114,7 @@ pub(super) static SHAPES: [Shape; 5] = [
     LEAF,
     Shape {
         kind: "tinyid",
+        face: Some("tinyid"),
         table: Cow::Borrowed("tiny_id_info"),
         columns: &[
             "biz_type",
@@ -131,6 +135,7 @@ pub(super) static SHAPES: [Shape; 5] = [
     },
     Shape {
         kind: "cosid",
+        face: Some("cosid"),
         table: Cow::Borrowed("cosid"),
         columns: &["name", "last_max_id", "last_fetch_time"],
         keyed: Keyed::Column(Cow::Borrowed("name")),
@@ -144,6 +149,7 @@ pub(super) static SHAPES: [Shape; 5] = [
     },
     Shape {
         kind: "vitess",
+        face: Some("mysql"),
         table: Cow::Borrowed(""),
         columns: &["id", "next_id", "cache"],
         comment: Some("vitess_sequence"),
@@ -156,6 +162,7 @@ pub(super) static SHAPES: [Shape; 5] = [
     },
     Shape {
         kind: "idgo",
+        face: Some("idgo"),
         table: Cow::Borrowed("__idgo__"),
         columns: &["k"],
         keyed: Keyed::Listed("k"),
@@ -177,6 +184,7 @@ impl Shape {
         };
         Shape {
             kind: "own",
+            face: None,
             table: Cow::Owned(table.to_string()),
             schema,
             columns: &[],

@@ -27,3 +27,4 @@ mod yitter;
 pub use found::{HeldNumber, WorkersFound};
 pub use kind::{WorkerEngine, WorkerSystem};
 pub use registry::{WORKER_SYSTEMS, look_at_workers};
+pub(super) use registry::{system, without_option};

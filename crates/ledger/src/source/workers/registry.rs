@@ -151,6 +151,10 @@ pub async fn look_at_workers(
         [system] => option_of(system, rest),
         _ => (rest.to_string(), None),
     };
+    // The tables of workers are looked for in one database.
+    if name.is_none() && *engine == WorkerEngine::MySql && !names_database(&rest) {
+        return Ok(Vec::new());
+    }
     let place = place(*engine, scheme, feature, &rest, settings, runtime)?;
     let mut all = Vec::new();
     for system in systems {
@@ -166,6 +170,27 @@ pub async fn look_at_workers(
         }
     }
     Ok(all)
+}
+
+/// Whether a URL of MySQL names a database.
+fn names_database(rest: &str) -> bool {
+    let authority = rest.strip_prefix("//").unwrap_or(rest);
+    let path = authority.split('?').next().unwrap_or_default();
+    path.split_once('/')
+        .is_some_and(|(_, database)| !database.is_empty())
+}
+
+/// The system of this name that keeps its workers where a scheme leads.
+pub(in crate::source) fn system(name: &str, scheme: &str) -> Option<&'static WorkerSystem> {
+    let (_, engine, _) = SCHEMES.iter().find(|(known, ..)| *known == scheme)?;
+    WORKER_SYSTEMS
+        .iter()
+        .find(|row| row.name == name && row.engine == *engine)
+}
+
+/// The rest of a URL without the system's own option.
+pub(in crate::source) fn without_option(system: &WorkerSystem, rest: &str) -> String {
+    option_of(system, rest).0
 }
 
 /// `leaf+zookeeper` is a system and a scheme; `redis+unix` is a scheme.

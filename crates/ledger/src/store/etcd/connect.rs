@@ -23,10 +23,10 @@ use tonic_prost::ProstCodec;
 
 use super::super::address::{Address, Host, TlsFiles, invalid};
 use super::super::link::{Answering, Driver, Failure, on_own_thread};
-use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
+use super::super::{Class, Durability, Setting, Standing, StoreError, StoreErrorKind, record};
 use super::proto::{
     AuthenticateRequest, AuthenticateResponse, MemberListRequest, MemberListResponse, RangeRequest,
-    RangeResponse, TxnRequest, TxnResponse,
+    RangeResponse, StatusRequest, StatusResponse, TxnRequest, TxnResponse,
 };
 use crate::runtime::{BoxFuture, Runtime};
 
@@ -370,6 +370,15 @@ impl Driver for Etcd {
                 Err(Failure::Refused(..)) => None,
                 Err(failure) => return Err(failure),
             };
+            // Not Alarm itself, which the members would have to agree on.
+            let status: Result<StatusResponse, _> = connection
+                .call("/etcdserverpb.Maintenance/Status", StatusRequest {})
+                .await;
+            let alarms = match status {
+                Ok(status) => Some(status.errors),
+                Err(Failure::Refused(..)) => None,
+                Err(failure) => return Err(failure),
+            };
             let meta = match meta.kvs.into_iter().next() {
                 None => None,
                 Some(found) => match record::read_meta(&found.value) {
@@ -383,7 +392,7 @@ impl Driver for Etcd {
             Ok(Answering {
                 meta,
                 whole: !connection.range(&self.names.sentinel).await?.kvs.is_empty(),
-                durability: judge(voters),
+                durability: judge(voters, alarms.as_deref()),
                 incarnation: format!("cluster {:016x}", header.cluster_id),
                 unbounded: None,
             })
@@ -391,9 +400,9 @@ impl Driver for Etcd {
     }
 }
 
-/// What a cluster of this many voting members may forget. Members sync before they answer, unless they were started
-/// with `--unsafe-no-fsync`, which nobody can ask for from outside.
-fn judge(voters: Option<usize>) -> Durability {
+/// What a cluster of this many voting members may forget, and what hinders it. Members sync before they answer, unless
+/// they were started with `--unsafe-no-fsync`, which nobody can ask for from outside.
+fn judge(voters: Option<usize>, alarms: Option<&[String]>) -> Durability {
     let (class, why) = match voters {
         Some(n @ 3..) => (
             Class::Survives,
@@ -411,11 +420,39 @@ fn judge(voters: Option<usize>) -> Durability {
                 .to_string(),
         ),
     };
-    Durability {
-        class,
-        why,
-        fix: None,
-    }
+    let unseen = |one: Setting, why: &str| one.but(Standing::Note, why, "");
+    let members = match voters {
+        Some(n) if n >= 3 => Setting::good("voting members", n, "3 or more"),
+        Some(n) => Setting::good("voting members", n, "3 or more").but(
+            Standing::Note,
+            "no member may be lost",
+            "etcdctl member add NAME --peer-urls=URL",
+        ),
+        None => unseen(
+            Setting::good("voting members", "?", "3 or more"),
+            "the member list is forbidden to this account",
+        ),
+    };
+    let told = match alarms {
+        None => "?".to_string(),
+        Some([]) => "none".to_string(),
+        Some(alarms) => alarms.join(", "),
+    };
+    let raised = Setting::good("alarms", told, "none");
+    let raised = match alarms {
+        Some([]) => raised,
+        Some(_) => raised.but(
+            Standing::Weak,
+            "an alarm is raised, and it takes no writes",
+            "make room (etcdctl compact, etcdctl defrag), then etcdctl alarm disarm",
+        ),
+        None => unseen(raised, "alarms are not told to this account"),
+    };
+    let synced = unseen(
+        Setting::good("--unsafe-no-fsync", "?", "not given"),
+        "cannot be seen from outside: no member may have it",
+    );
+    Durability::judged(class, why, "", vec![members, raised, synced])
 }
 
 #[cfg(test)]
@@ -483,6 +520,17 @@ mod tests {
     }
 
     #[test]
+    fn an_alarm_is_told_by_its_name() {
+        let found = judge(Some(3), Some(&["memberID:171 alarm:NOSPACE ".to_string()]));
+        let alarms = &found.settings[1];
+        assert_eq!(
+            (alarms.found.as_str(), alarms.standing),
+            ("memberID:171 alarm:NOSPACE ", Standing::Weak)
+        );
+        assert_eq!(found.class, Class::Survives);
+    }
+
+    #[test]
     fn three_members_survive_one() {
         for (voters, class) in [
             (Some(1), Class::Durable),
@@ -491,7 +539,7 @@ mod tests {
             (Some(5), Class::Survives),
             (None, Class::Durable),
         ] {
-            assert_eq!(judge(voters).class, class);
+            assert_eq!(judge(voters, Some(&[])).class, class);
         }
     }
 }

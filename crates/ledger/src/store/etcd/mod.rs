@@ -21,6 +21,7 @@ use self::connect::Etcd;
 use self::proto::{Compare, KeyValue, RequestOp, TxnRequest, TxnResponse};
 use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
+use super::probed::Probed;
 use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
@@ -57,6 +58,16 @@ impl EtcdStore {
             copies: Copies::new(),
             newest: AtomicI64::new(0),
         }))
+    }
+
+    /// What `mint doctor --store` asks.
+    pub(super) async fn probe(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Probed, StoreError> {
+        let driver = Etcd::new(rest, settings.connect_timeout, runtime.clone())?;
+        Link::unopened(driver, settings, runtime).probe().await
     }
 
     /// What `mint init` does.

@@ -163,6 +163,16 @@ pub(super) struct Member {
     pub(super) is_learner: bool,
 }
 
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct StatusRequest {}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct StatusResponse {
+    /// The alarms of all members, in words.
+    #[prost(string, repeated, tag = "8")]
+    pub(super) errors: Vec<String>,
+}
+
 /// Whether `key` has exactly this value.
 pub(super) fn has_value(key: &[u8], value: &[u8]) -> Compare {
     compare(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Class, Durability};
+use super::super::{Class, Durability, Setting, Standing};
 
 /// What `INFO` and `CONFIG GET` answered.
 pub(super) struct Found {
@@ -45,19 +45,52 @@ impl Found {
 
     /// Why it would take writes on beside a replica of it that was promoted.
     pub(super) fn unbounded(&self) -> Option<String> {
+        let wrong = self
+            .bounds()
+            .into_iter()
+            .find(|one| one.standing > Standing::Good);
+        wrong.map(|one| one.why)
+    }
+
+    /// What silences a primary that is cut off from its replicas, where it has any.
+    fn bounds(&self) -> Vec<Setting> {
+        let Some(config) = &self.config else {
+            return Vec::new();
+        };
         let replicas = self.replicas();
-        let setting = |name: &str| self.config.as_ref()?.get(name)?.parse::<u64>().ok();
-        let (wanted, lag) = (
-            setting("min-replicas-to-write")?,
-            setting("min-replicas-max-lag")?,
-        );
-        let is_bounded = wanted > 0 && (1..=LAG_MAX_S).contains(&lag);
-        (replicas > 0 && !is_bounded).then(|| {
+        let value = |name: &str| config.get(name).map_or("", String::as_str);
+        let (wanted, lag) = (value("min-replicas-to-write"), value("min-replicas-max-lag"));
+        let count = |text: &str| text.parse::<u64>().ok();
+        let is_free = replicas == 0 || wanted.is_empty() || lag.is_empty();
+        let why = || {
             format!(
                 "{replicas} replica(s) follow it: cut off from one that is promoted, it takes writes on \
                  (min-replicas-to-write {wanted}, min-replicas-max-lag {lag}), and workers are lent on both sides"
             )
-        })
+        };
+        let judged = |name, found: &str, right: String, is_good: bool, fix: String| {
+            let setting = Setting::good(name, found, right);
+            match is_free || is_good {
+                true => setting,
+                false => setting.but(Standing::Weak, why(), fix),
+            }
+        };
+        vec![
+            judged(
+                "min-replicas-to-write",
+                wanted,
+                "1 or more, where replicas follow".to_string(),
+                count(wanted) > Some(0),
+                "CONFIG SET min-replicas-to-write 1".to_string(),
+            ),
+            judged(
+                "min-replicas-max-lag",
+                lag,
+                format!("1 to {LAG_MAX_S}, where replicas follow"),
+                count(lag).is_some_and(|lag| (1..=LAG_MAX_S).contains(&lag)),
+                format!("CONFIG SET min-replicas-max-lag {LAG_MAX_S}"),
+            ),
+        ]
     }
 
     fn replicas(&self) -> u32 {
@@ -74,8 +107,8 @@ impl Found {
     }
 }
 
-/// After this many seconds without its replica a primary must fall silent: windows of class L end 30 s later, before the other
-/// side lends their workers (40 s after its promotion).
+/// After this many seconds without its replica a primary must fall silent: the windows that it renewed last end before
+/// the other side lends their workers, however early that was promoted (`guard/recovery`, `OUTLIVES`).
 const LAG_MAX_S: u64 = 10;
 
 /// Everything that stands between a write's answer and the disk, each with the setting that changes it.
@@ -84,71 +117,111 @@ pub(super) fn judge(found: &Found) -> Durability {
         true => format!("Valkey {}", found.info("valkey_version")),
         false => format!("Redis {}", found.info("redis_version")),
     };
-    let mut wrong: Vec<(String, String)> = Vec::new();
-    let mut add = |why: &str, fix: &str| wrong.push((why.to_string(), fix.to_string()));
-    if found.info.is_empty() {
-        add(
-            "INFO is forbidden, so that nothing is known of it",
-            "ACL SETUSER the account of mint with +info",
-        );
-    } else if found.info("aof_enabled") != "1" {
-        add("appendonly is off", "CONFIG SET appendonly yes");
-    } else {
-        if found.info("aof_rewrite_in_progress") == "1" && found.info("aof_base_size") == "0" {
-            add(
-                "appendonly was switched on and its first file is not written yet",
-                "wait until INFO persistence says aof_rewrite_in_progress:0",
-            );
-        }
-        if found.info("aof_last_write_status") != "ok" {
-            add("its last write to the append-only file failed", "see to its disk");
-        }
+    let mut settings = found.logged();
+    settings.extend(found.configured());
+    if !found.info.is_empty() {
+        settings.extend(found.kept());
     }
-    match &found.config {
-        None => add(
-            "CONFIG GET is forbidden, so that appendfsync is not known",
-            "ACL SETUSER the account of mint with +config|get",
-        ),
-        Some(config) => {
-            let is = |name: &str| config.get(name).map_or("unknown", String::as_str);
-            if is("appendfsync") != "always" {
-                let why = format!("appendfsync is {}", is("appendfsync"));
-                add(&why, "CONFIG SET appendfsync always");
-            }
-            if is("no-appendfsync-on-rewrite") != "no" {
-                add(
-                    "no-appendfsync-on-rewrite is not no",
-                    "CONFIG SET no-appendfsync-on-rewrite no",
-                );
-            }
-        }
-    }
-    let evicts = found.info("maxmemory") != "0" && found.info("maxmemory_policy") != "noeviction";
-    if !found.info.is_empty() && evicts {
-        let why = format!("maxmemory-policy is {}", found.info("maxmemory_policy"));
-        add(&why, "CONFIG SET maxmemory-policy noeviction");
-    }
-    let replicas = found.replicas();
-    if replicas > 0 {
-        add(
-            &format!(
-                "{replicas} replica(s) follow it, and one that is promoted may lack acknowledged writes"
-            ),
-            "REPLICAOF NO ONE on each replica, so that none can be promoted",
-        );
-    }
-    if wrong.is_empty() {
-        return Durability {
-            class: Class::Durable,
-            why: format!("{name}, appendonly yes, appendfsync always, no eviction, no replica"),
-            fix: None,
-        };
-    }
-    let (why, fix): (Vec<_>, Vec<_>) = wrong.into_iter().unzip();
+    settings.extend(found.bounds());
+    let kept = format!("{name}, appendonly yes, appendfsync always, no eviction, no replica");
+    let judged = Durability::judged(Class::Durable, kept, &format!("{name}: "), settings);
     Durability {
-        class: Class::Lossy,
-        why: format!("{name}: {}", why.join("; ")),
-        fix: Some(format!("{} (and CONFIG REWRITE to keep it)", fix.join("; "))),
+        fix: judged
+            .fix
+            .map(|fix| format!("{fix} (and CONFIG REWRITE to keep it)")),
+        ..judged
+    }
+}
+
+impl Found {
+    /// Whether writes reach the append-only file.
+    fn logged(&self) -> Vec<Setting> {
+        if self.info.is_empty() {
+            return vec![Setting::good("INFO", "forbidden", "allowed").but(
+                Standing::Lossy,
+                "INFO is forbidden, so that nothing is known of it",
+                "ACL SETUSER the account of mint with +info",
+            )];
+        }
+        let is_on = self.info("aof_enabled") == "1";
+        let on = if is_on { "yes" } else { "no" };
+        let mut settings = vec![Setting::good("appendonly", on, "yes").or_lossy(
+            is_on,
+            "appendonly is off",
+            "CONFIG SET appendonly yes",
+        )];
+        if is_on {
+            let is_first = self.info("aof_rewrite_in_progress") == "1" && self.info("aof_base_size") == "0";
+            let file = if is_first { "not written yet" } else { "written" };
+            let last = self.info("aof_last_write_status");
+            settings.extend([
+                Setting::good("append-only file", file, "written").or_lossy(
+                    !is_first,
+                    "appendonly was switched on and its first file is not written yet",
+                    "wait until INFO persistence says aof_rewrite_in_progress:0",
+                ),
+                Setting::good("aof_last_write_status", last, "ok").or_lossy(
+                    last == "ok",
+                    "its last write to the append-only file failed",
+                    "see to its disk",
+                ),
+            ]);
+        }
+        settings
+    }
+
+    /// Whether that file is synced before a write is answered.
+    fn configured(&self) -> Vec<Setting> {
+        let Some(config) = &self.config else {
+            return vec![Setting::good("CONFIG GET", "forbidden", "allowed").but(
+                Standing::Lossy,
+                "CONFIG GET is forbidden, so that appendfsync is not known",
+                "ACL SETUSER the account of mint with +config|get",
+            )];
+        };
+        let is = |name: &str| config.get(name).map_or("unknown", String::as_str);
+        let (sync, on_rewrite) = (is("appendfsync"), is("no-appendfsync-on-rewrite"));
+        vec![
+            Setting::good("appendfsync", sync, "always").or_lossy(
+                sync == "always",
+                format_args!("appendfsync is {sync}"),
+                "CONFIG SET appendfsync always",
+            ),
+            Setting::good("no-appendfsync-on-rewrite", on_rewrite, "no").or_lossy(
+                on_rewrite == "no",
+                "no-appendfsync-on-rewrite is not no",
+                "CONFIG SET no-appendfsync-on-rewrite no",
+            ),
+        ]
+    }
+
+    /// Whether what is there stays there, and nobody who has less of it can take over.
+    fn kept(&self) -> [Setting; 2] {
+        let (limit, policy, replicas) = (
+            self.info("maxmemory"),
+            self.info("maxmemory_policy"),
+            self.replicas(),
+        );
+        let limited = if limit == "0" { " (no maxmemory)" } else { "" };
+        [
+            Setting::good(
+                "maxmemory-policy",
+                format_args!("{policy}{limited}"),
+                "noeviction, or no maxmemory",
+            )
+            .or_lossy(
+                limit == "0" || policy == "noeviction",
+                format_args!("maxmemory-policy is {policy}"),
+                "CONFIG SET maxmemory-policy noeviction",
+            ),
+            Setting::good("replicas", replicas, "0").or_lossy(
+                replicas == 0,
+                format_args!(
+                    "{replicas} replica(s) follow it, and one that is promoted may lack acknowledged writes"
+                ),
+                "REPLICAOF NO ONE on each replica, so that none can be promoted",
+            ),
+        ]
     }
 }
 

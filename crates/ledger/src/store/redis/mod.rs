@@ -26,7 +26,8 @@ pub(crate) use self::browse::RedisKeys;
 use self::connect::Redis;
 pub(crate) use self::plain::PlainRedis;
 use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
-use super::link::{Connected, Failure, InitRecord, Link, SCHEMA, What};
+use super::link::{Connected, Failure, InitRecord, Link, SCHEMA, What, on_own_thread};
+use super::probed::Probed;
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
 use super::settings::{Initialised, StoreSettings};
 use super::{
@@ -97,6 +98,24 @@ impl RedisStore {
             ))),
             answer => Err(nonsense(&format!("initialising {place}"), &answer)),
         }
+    }
+
+    /// What `mint doctor --store` asks: its settings, without a script of ours.
+    pub(super) async fn probe(
+        scheme: &'static str,
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Probed, StoreError> {
+        let driver = Redis::new(scheme, rest, runtime.clone())?;
+        let dialled = driver.dial();
+        let link = Link::unopened(driver, settings, runtime.clone());
+        let asked = on_own_thread(&runtime, async move {
+            let mut connection = dialled.await?;
+            connect::found(&mut connection).await
+        });
+        let found = link.unguarded(asked).await?;
+        Ok(Probed::of(durability::judge(&found)))
     }
 
     /// Runs a script on one register.

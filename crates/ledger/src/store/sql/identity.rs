@@ -280,11 +280,7 @@ mod tests {
 
     fn probe(copy: &str, class: Class) -> Probe {
         Probe {
-            durability: Durability {
-                class,
-                why: String::new(),
-                fix: None,
-            },
+            durability: Durability::plain(class, ""),
             copy: copy.into(),
             started_s: 0,
             unwritable: None,

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::probed::Probed;
 use super::super::settings::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
 use super::SqlStore;
 use super::connections::{Connections, Kept};
-use super::eyes::{ATTEMPT_MAX, Eyes, attempt, read_meta, within};
+use super::eyes::{ATTEMPT_MAX, Eyes, attempt, first_run, read_meta, step, within};
 use super::identity::{MetaRow, check_head, damaged, hex, letter, other_schema};
 use super::row::{Arg, Column};
 use super::session::{Dialect, Fault, Session, Sort};
@@ -28,7 +29,46 @@ pub(in super::super) async fn init<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
-    let eyes = Eyes::new(dialect, settings, Arc::clone(&runtime));
+    let (eyes, mut session) = connected(dialect, settings, &runtime).await?;
+    let dialect = &eyes.dialect;
+    let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
+    let limit = TABLES_TIMEOUT.max(settings.request_timeout);
+    let making = make(dialect, &mut session, cluster, settings.expect_cluster);
+    match within(&*runtime, runtime.boottime() + limit, making).await {
+        Some(made) => {
+            let made = made?;
+            session.end().await;
+            Ok(made)
+        }
+        None => Err(Fault::late(limit).error(dialect.label(), "cannot initialise", Outcome::Unknown)),
+    }
+}
+
+/// Asks the server what it may forget, and writes nothing. Tables of ours need not be there.
+pub(in super::super) async fn probe<D: Dialect>(
+    dialect: D,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Probed, StoreError> {
+    let (eyes, mut session) = connected(dialect, settings, &runtime).await?;
+    let limit = first_run(settings) * D::PROBE_STATEMENTS;
+    let found = step(&eyes.dialect, &*runtime, limit, eyes.dialect.probe(&mut session)).await;
+    let what = "cannot read its settings";
+    let found = found.map_err(|fault| fault.error(eyes.dialect.label(), what, Outcome::NotDone))?;
+    session.end().await;
+    Ok(Probed {
+        durability: found.durability,
+        unwritable: found.unwritable,
+    })
+}
+
+/// A connection that was not looked at.
+async fn connected<D: Dialect>(
+    dialect: D,
+    settings: &StoreSettings,
+    runtime: &Arc<dyn Runtime>,
+) -> Result<(Arc<Eyes<D>>, D::Session), StoreError> {
+    let eyes = Eyes::new(dialect, settings, Arc::clone(runtime));
     let until = runtime.boottime() + ATTEMPT_MAX;
     let connecting = Arc::clone(&eyes);
     let making = async move {
@@ -41,18 +81,7 @@ pub(in super::super) async fn init<D: Dialect>(
         })
     };
     let made = attempt(&eyes, &Arc::new(Connections::new()), until, Box::pin(making)).await?;
-    let (dialect, mut session) = (&eyes.dialect, made.session);
-    let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
-    let limit = TABLES_TIMEOUT.max(settings.request_timeout);
-    let making = make(dialect, &mut session, cluster, settings.expect_cluster);
-    match within(&*runtime, runtime.boottime() + limit, making).await {
-        Some(made) => {
-            let made = made?;
-            session.end().await;
-            Ok(made)
-        }
-        None => Err(Fault::late(limit).error(dialect.label(), "cannot initialise", Outcome::Unknown)),
-    }
+    Ok((eyes, made.session))
 }
 
 async fn make<D: Dialect>(

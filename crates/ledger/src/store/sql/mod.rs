@@ -50,7 +50,7 @@ use vouched::LATELY;
 
 #[cfg(feature = "postgres")]
 pub(super) use identity::UNKNOWN_SYSTEM;
-pub(super) use init::init;
+pub(super) use init::{init, probe};
 
 /// How long a connection may have been idle before it is tried out first: a restarted server then costs a round
 /// trip, not a write of unknown outcome.

@@ -74,6 +74,24 @@ impl Wanted {
         twice.map(|name| format!("several standbys are called {name:?}, and one of them confirms"))
     }
 
+    /// For whom every write waits now, given the names of those `attached`; `None` where enough are there.
+    pub(in super::super) fn waits_for(&self, attached: &[&str]) -> Option<String> {
+        let is_there = |name: &&String| attached.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let (there, away): (Vec<&String>, Vec<&String>) = self.names.iter().partition(is_there);
+        let confirming = match self.names.iter().any(|name| name == "*") {
+            true => attached.len(),
+            false => there.len(),
+        };
+        (confirming < self.confirmations).then(|| {
+            let away: Vec<&str> = away.into_iter().map(String::as_str).collect();
+            format!(
+                "{}, of which {} must confirm it and {confirming} can",
+                away.join(", "),
+                self.confirmations
+            )
+        })
+    }
+
     /// Those whose promotion loses nothing, for people.
     pub(in super::super) fn who(&self) -> String {
         self.names.join(" or ")

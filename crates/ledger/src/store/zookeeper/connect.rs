@@ -8,7 +8,7 @@ use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult, SessionState};
 
 use super::super::address::{Address, invalid};
 use super::super::link::{Answering, Driver, Failure, InitRecord};
-use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
+use super::super::{Class, Durability, Setting, Standing, StoreError, StoreErrorKind, record};
 use super::names::Names;
 use super::tls::Tls;
 use crate::runtime::{BoxFuture, Runtime};
@@ -275,13 +275,19 @@ impl Driver for ZooKeeper {
             let sync = client.sync("/");
             let meta = client.get_data(&self.names.meta);
             sync.await.map_err(|error| failure(&error))?;
-            let (text, stat) = match meta.await {
+            let meta = meta.await;
+            let config = match client.get_config().await {
+                Ok((config, _)) => Some(config),
+                Err(Error::NoNode | Error::NoAuth) => None,
+                Err(error) => return Err(failure(&error)),
+            };
+            let (text, stat) = match meta {
                 Ok(found) => found,
                 Err(Error::NoNode) => {
                     return Ok(Answering {
                         meta: None,
                         whole: true,
-                        durability: judge(None),
+                        durability: judge(config.as_deref()),
                         incarnation: String::new(),
                         unbounded: None,
                     });
@@ -295,11 +301,6 @@ impl Driver for ZooKeeper {
             let damaged = |why: &str| Failure::Useless(StoreErrorKind::Corrupt, why.to_string());
             let meta: InitRecord =
                 record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as it was made"))?;
-            let config = match client.get_config().await {
-                Ok((config, _)) => Some(config),
-                Err(Error::NoNode | Error::NoAuth) => None,
-                Err(error) => return Err(failure(&error)),
-            };
             let cluster = self.names.sentinel(meta.cluster_id);
             let sentinel = client
                 .check_stat(&cluster)
@@ -340,11 +341,23 @@ fn judge(config: Option<&[u8]>) -> Durability {
             ),
         ),
     };
-    Durability {
-        class,
-        why,
-        fix: None,
-    }
+    let voting = Setting::good("voting servers", members, "3 or more");
+    let settings = vec![
+        match members {
+            3.. => voting,
+            _ => voting.but(
+                Standing::Note,
+                "no server may be lost",
+                "add servers to its configuration (reconfig -add)",
+            ),
+        },
+        Setting::good("forceSync", "?", "yes").but(
+            Standing::Note,
+            "cannot be seen from outside: no server may have forceSync=no",
+            "",
+        ),
+    ];
+    Durability::judged(class, why, "", settings)
 }
 
 /// Several reads at one moment; an answer each, in order.

@@ -28,6 +28,7 @@ use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
 use self::names::key_of;
 use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
+use super::probed::Probed;
 use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
@@ -79,6 +80,16 @@ impl ZooKeeperStore {
             newest: AtomicI64::new(0),
             runtime,
         }))
+    }
+
+    /// What `mint doctor --store` asks.
+    pub(super) async fn probe(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Probed, StoreError> {
+        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
+        Link::unopened(driver, settings, runtime).probe().await
     }
 
     /// What `mint init` does.

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 pub struct Machine {
     on: Arc<AtomicBool>,
     began: Instant,
+    boot: u128,
     random: Mutex<u64>,
 }
 
@@ -45,6 +46,9 @@ impl Runtime for Machine {
     }
     fn boottime(&self) -> Duration {
         Duration::from_secs(100) + self.began.elapsed()
+    }
+    fn boot(&self) -> Option<u128> {
+        Some(self.boot)
     }
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
@@ -76,6 +80,8 @@ impl Runtime for Machine {
 pub struct World {
     began: Instant,
     pub store: Arc<FaultyStore>,
+    /// Which boot of the machine this is.
+    pub boot: u128,
     next_seed: u64,
     seen: HashMap<String, Distinct<i64>>,
 }
@@ -120,11 +126,12 @@ pub fn in_world_of<F: Future>(
         .unwrap();
     tokio.block_on(async {
         let began = Instant::now();
-        let machine = machine(began, seed);
+        let machine = machine(began, 1, seed);
         let store = FaultyStore::new(store, machine, plan);
         test(World {
             began,
             store,
+            boot: 1,
             next_seed: seed,
             seen: HashMap::new(),
         })
@@ -132,10 +139,11 @@ pub fn in_world_of<F: Future>(
     })
 }
 
-fn machine(began: Instant, seed: u64) -> Arc<Machine> {
+fn machine(began: Instant, boot: u128, seed: u64) -> Arc<Machine> {
     Arc::new(Machine {
         on: Arc::new(AtomicBool::new(true)),
         began,
+        boot,
         random: Mutex::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
     })
 }
@@ -175,7 +183,7 @@ impl World {
 
     pub async fn start_with(&mut self, settings: LedgerSettings) -> Result<Node, LedgerError> {
         self.next_seed += 1;
-        let machine = machine(self.began, self.next_seed);
+        let machine = machine(self.began, self.boot, self.next_seed);
         let journal = settings.journal.clone();
         Ok(Node {
             on: machine.on.clone(),
@@ -184,14 +192,40 @@ impl World {
         })
     }
 
+    /// A start while the store cannot be opened.
+    pub async fn start_away(&mut self, settings: LedgerSettings) -> Result<Node, LedgerError> {
+        self.next_seed += 1;
+        let machine = machine(self.began, self.boot, self.next_seed);
+        let (journal, store) = (settings.journal.clone(), self.store.clone());
+        let open: OpenMember = Box::new(move || {
+            let store = store.clone();
+            Box::pin(async move {
+                store.get(&Key::new("meta/open").unwrap()).await?;
+                Ok(store as Arc<dyn Store>)
+            })
+        });
+        let store = LateStore {
+            scheme: "memory",
+            cluster_id: 7,
+            seen: None,
+            open,
+            why: StoreError::new(StoreErrorKind::Unavailable, Outcome::NotDone, "no answer"),
+        };
+        Ok(Node {
+            on: machine.on.clone(),
+            ledger: Ledger::open_without_store(store, settings, machine).await?,
+            journal,
+        })
+    }
+
     /// A journal on a disk that fails by `plan`.
     pub fn frail_journal(&self, plan: FaultPlan) -> Arc<FaultyStore> {
-        FaultyStore::new(new_journal(), machine(self.began, plan.seed), plan)
+        FaultyStore::new(new_journal(), machine(self.began, self.boot, plan.seed), plan)
     }
 
     /// What every machine's wall clock reads.
     pub fn now(&self) -> Timestamp {
-        machine(self.began, 0).wall()
+        machine(self.began, self.boot, 0).wall()
     }
 
     /// Notes numbers that a client has.

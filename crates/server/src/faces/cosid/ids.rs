@@ -1,29 +1,67 @@
-//! Single ids: of the pool `cosid`, or of the sequence or pool `cosid:NAME`.
+//! Single ids: of a generator that is configured, else of the sequence or pool `cosid:NAME`.
 
 use hyper::StatusCode;
+use mintage::Clock;
 
-use super::{JSON, TEXT, keyed};
+use super::generators::{Generator, Kind, SHARE};
+use super::{JSON, TEXT, keyed, segments, text};
 use crate::auth::{Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
 
-/// Where ids come from unless the path names another source.
-pub(super) const SHARED_POOL: &str = "cosid";
-/// What the original calls that source.
-const SHARED: &str = "__share__";
+/// Where snowflakes come from.
+pub(super) const POOL: &str = "cosid";
 
 /// `GET /ids`, `/ids/{name}`, `/ids/as-string`, `/ids/as-string/{name}`
 pub(super) async fn answer(asked: &Asked<'_>, name: Option<&str>, as_text: bool) -> Answer<Response> {
-    let id = match name {
-        None | Some(SHARED) => mint(asked, SHARED_POOL.as_bytes()).await?,
-        Some(name) => of_name(asked, name.as_bytes()).await?,
+    let body = make(asked, name.unwrap_or(SHARE), as_text).await?;
+    let media = if as_text { TEXT } else { JSON };
+    Ok(Response::new(StatusCode::OK, media, body))
+}
+
+/// The next id of a generator, as a number or as text.
+pub(super) async fn make(asked: &Asked<'_>, name: &str, as_text: bool) -> Answer<String> {
+    let config = asked.thread.config();
+    let settings = &config.faces.cosid;
+    let configured = settings.generator(name);
+    let id = match &configured {
+        Some(generator) => next(asked, name, generator).await?,
+        None => of_name(asked, name.as_bytes()).await?,
     };
-    Ok(match as_text {
-        true => Response::new(StatusCode::OK, TEXT, base62(id).to_vec()),
-        false => Response::new(StatusCode::OK, JSON, id.to_string()),
-    })
+    if !as_text {
+        return Ok(id.to_string());
+    }
+    let now = asked.thread.service().ledger().clock().now().unix_millis();
+    let now = settings
+        .time_zone
+        .at(now)
+        .ok_or_else(|| ServiceError::new(Code::Internal, "the clock shows a time that no date has"))?;
+    text::write(&configured.unwrap_or_default(), id, &now)
+}
+
+/// The name of a segment's sequence behind the prefix.
+pub(super) fn key(namespace: &str, name: &str) -> String {
+    format!("{namespace}.{name}")
+}
+
+async fn next(asked: &Asked<'_>, name: &str, generator: &Generator) -> Answer<u64> {
+    if generator.kind() == Kind::Snowflake {
+        return mint(asked, POOL.as_bytes()).await;
+    }
+    let config = asked.thread.config();
+    let key = key(&config.faces.cosid.namespace.0, name);
+    let keyed = keyed(asked, &config);
+    let number = match keyed.take_one(key.as_bytes()).await {
+        // The operator lists it, as the original's makes its own when it starts.
+        Err(error) if error.code == Code::NotFound => {
+            segments::make_listed(asked, &key).await?;
+            keyed.take_one(key.as_bytes()).await?
+        }
+        taken => taken?,
+    };
+    from_0(number, &key)
 }
 
 async fn of_name(asked: &Asked<'_>, key: &[u8]) -> Answer<u64> {
@@ -40,14 +78,13 @@ async fn of_name(asked: &Asked<'_>, key: &[u8]) -> Answer<u64> {
         return mint(asked, name).await;
     }
     let number = keyed.take_one(key).await?;
+    from_0(number, &String::from_utf8_lossy(name))
+}
+
+fn from_0(number: i64, name: &str) -> Answer<u64> {
     u64::try_from(number).map_err(|_| {
-        ServiceError::new(
-            Code::Exhausted,
-            format!(
-                "sequence {} has come to {number}, and ids begin at 0",
-                String::from_utf8_lossy(name)
-            ),
-        )
+        let message = format!("sequence {name} has come to {number}, and ids begin at 0");
+        ServiceError::new(Code::Exhausted, message)
     })
 }
 
@@ -59,40 +96,4 @@ async fn mint(asked: &Asked<'_>, pool: &[u8]) -> Answer<u64> {
         asked.thread.mint(pool, &mut id).await?;
     }
     Ok(id[0])
-}
-
-/// How many digits an id has as text: those of the largest number of 64 bits, so that texts sort as their ids do.
-const DIGITS: usize = 11;
-
-/// An id in base 62, filled up with zeros.
-fn base62(mut id: u64) -> [u8; DIGITS] {
-    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut digits = [ALPHABET[0]; DIGITS];
-    for digit in digits.iter_mut().rev() {
-        *digit = ALPHABET[(id % 62) as usize];
-        id /= 62;
-    }
-    digits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base_62_has_eleven_digits() {
-        for (id, text) in [
-            (0, "00000000000"),
-            (1, "00000000001"),
-            (9, "00000000009"),
-            (10, "0000000000A"),
-            (35, "0000000000Z"),
-            (36, "0000000000a"),
-            (61, "0000000000z"),
-            (62, "00000000010"),
-            (i64::MAX as u64, "AzL8n0Y58m7"),
-        ] {
-            assert_eq!(std::str::from_utf8(&base62(id)).unwrap(), text);
-        }
-    }
 }

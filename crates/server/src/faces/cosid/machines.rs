@@ -4,35 +4,47 @@
 //! bits, so that whoever leaves CosId can take windows of the same pool and repeat nothing. Whoever asks for another
 //! number of bits is refused: machine 8 of 8 bits makes the ids of machines 32 to 35 of 10 bits.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
 use mintage::Layout;
-use mintage_ledger::{LedgerError, MachineError, MachineInstance, Name, Pool, PoolKind, PoolSpec};
+use mintage_ledger::{
+    LedgerError, MachineError, MachineInstance, MachineNumber, Name, Pool, PoolKind, PoolSpec,
+};
 
 use super::parameters::Parameters;
 use super::refusal::out_of_range;
-use super::{JSON, check_may_make, duration, keyed};
-use crate::audit::audited_answer;
-use crate::auth::{Right, What};
+use super::{JSON, check_may_make, keyed};
+use crate::audit::{Act, audited_answer};
+use crate::auth::{Identity, Right, What};
+use crate::config::Sha1Digest;
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
-use crate::service::from_ledger;
+use crate::service::{Service, from_ledger};
 
-/// How long a lease may last.
-const GUARD: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from_secs(86_400);
-/// The windows of a pool that is made here are at least this long: clients guard for five minutes unless told
-/// otherwise, and some may be told so.
-const WINDOW_MIN: Duration = Duration::from_secs(600);
+/// A lease lasts at least this long, so that its program has time to ask again.
+const GUARD_MIN: Duration = Duration::from_secs(10);
+/// The windows of a pool that is made here: as long as the first lease, within these bounds. Clients guard for five
+/// minutes unless told otherwise; a restored backup waits as long as a window lasts.
+const WINDOW: RangeInclusive<Duration> = Duration::from_secs(600)..=Duration::from_secs(86_400);
+
+/// How long windows are for the first lease. One that is longer than any window is kept beside it.
+fn window(lasting: Duration) -> Duration {
+    match lasting > *WINDOW.end() {
+        true => *WINDOW.start(),
+        false => lasting.max(*WINDOW.start()),
+    }
+}
 /// How many bits a machine number may be asked for with: an int of Java.
 const BITS: RangeInclusive<i64> = 1..=31;
 /// How many bits the numbers of a pool have at most.
 const POOL_BITS_MAX: u32 = 20;
-/// The longest name of an instance.
+/// The longest name of an instance that is kept as it is.
 const INSTANCE_BYTES_MAX: usize = 128;
 
 /// `POST /machines/{namespace}?machineBit&instanceId&stable&safeGuardDuration`
@@ -40,27 +52,13 @@ pub(super) async fn lease(asked: &Asked<'_>, namespace: &str) -> Answer<Response
     let parameters = Parameters::of(asked.head);
     let bits = parameters.number("machineBit", BITS)?;
     let bits = u32::try_from(bits).expect("within its range");
-    let instance = parameters.text("instanceId", INSTANCE_BYTES_MAX)?;
-    let stable = parameters.yes("stable")?;
-    let lasting = parameters.length("safeGuardDuration", GUARD)?;
-    let pool = pool_or_made(asked, namespace, bits, lasting).await?;
-    let made_with = pool.layout().worker_bits();
-    if made_with != bits.min(POOL_BITS_MAX) {
-        return Err(out_of_range(
-            "machineBit",
-            &format!(
-                "the machines of {namespace} have {made_with} bits: with {bits} their ids could be the same"
-            ),
-        ));
-    }
+    let instance = parameters.text("instanceId")?;
     let machine = MachineInstance {
-        instance: &instance,
-        stable,
+        instance: &kept_name(&instance),
+        stable: parameters.yes("stable")?,
     };
-    let leased = pool
-        .lease_machine(machine, 1 << bits, lasting)
-        .await
-        .map_err(refusal)?;
+    let lasting = parameters.length("safeGuardDuration")?;
+    let leased = machines(asked, namespace)?.lease(machine, bits, lasting).await?;
     let last_ms = leased.used_until.map_or(0, |last| last.unix_millis());
     let body = format!(r#"{{"machineId":{},"lastTimeStamp":{last_ms}}}"#, leased.number);
     Ok(Response::new(StatusCode::OK, JSON, body))
@@ -69,14 +67,13 @@ pub(super) async fn lease(asked: &Asked<'_>, namespace: &str) -> Answer<Response
 /// `PATCH /machines/{namespace}?instanceId&stable&safeGuardDuration`
 pub(super) async fn guard(asked: &Asked<'_>, namespace: &str) -> Answer<Response> {
     let parameters = Parameters::of(asked.head);
-    let instance = parameters.text("instanceId", INSTANCE_BYTES_MAX)?;
-    let stable = parameters.yes("stable")?;
-    let lasting = parameters.length("safeGuardDuration", GUARD)?;
+    let instance = parameters.text("instanceId")?;
     let machine = MachineInstance {
-        instance: &instance,
-        stable,
+        instance: &kept_name(&instance),
+        stable: parameters.yes("stable")?,
     };
-    let pool = pool(asked, namespace).await?;
+    let lasting = parameters.length("safeGuardDuration")?.max(GUARD_MIN);
+    let pool = machines(asked, namespace)?.pool().await?;
     pool.guard_machine(machine, lasting).await.map_err(refusal)?;
     Ok(Response::empty(StatusCode::OK))
 }
@@ -84,54 +81,107 @@ pub(super) async fn guard(asked: &Asked<'_>, namespace: &str) -> Answer<Response
 /// `DELETE /machines/{namespace}?instanceId&stable`
 pub(super) async fn give_back(asked: &Asked<'_>, namespace: &str) -> Answer<Response> {
     let parameters = Parameters::of(asked.head);
-    let instance = parameters.text("instanceId", INSTANCE_BYTES_MAX)?;
+    let instance = parameters.text("instanceId")?;
     let machine = MachineInstance {
-        instance: &instance,
+        instance: &kept_name(&instance),
         stable: parameters.yes("stable")?,
     };
-    let pool = pool(asked, namespace).await?;
+    let pool = machines(asked, namespace)?.pool().await?;
     pool.return_machine(machine).await.map_err(refusal)?;
     Ok(Response::empty(StatusCode::OK))
 }
 
-fn pool_name(asked: &Asked<'_>, namespace: &str) -> Answer<Name> {
+fn machines<'a>(asked: &'a Asked<'_>, namespace: &str) -> Answer<Machines<'a>> {
     let config = asked.thread.config();
     let mut buffer = NameBuffer::default();
     let name = keyed(asked, &config).name(namespace.as_bytes(), &mut buffer)?;
     asked.who.check(Right::Allocate, What::Named(name))?;
-    asked.thread.service().name(name)
+    let name = asked.thread.service().name(name)?;
+    Ok(Machines {
+        service: asked.thread.service(),
+        who: &asked.who,
+        making: asked.act("create pool", &name),
+        name,
+    })
 }
 
-async fn pool(asked: &Asked<'_>, namespace: &str) -> Answer<Arc<Pool>> {
-    let name = pool_name(asked, namespace)?;
-    let ledger = asked.thread.service().ledger();
-    ledger.pool_or_default(&name).await.map_err(from_ledger)
+/// The machines of a namespace, for one client.
+pub(in crate::faces) struct Machines<'a> {
+    pub(in crate::faces) service: &'a Service,
+    pub(in crate::faces) who: &'a Identity,
+    /// The pool, of which the client may take.
+    pub(in crate::faces) name: Name,
+    /// That it makes the pool, for the audit trail.
+    pub(in crate::faces) making: Act,
 }
 
-async fn pool_or_made(asked: &Asked<'_>, namespace: &str, bits: u32, lasting: Duration) -> Answer<Arc<Pool>> {
-    let name = pool_name(asked, namespace)?;
-    let service = asked.thread.service();
-    let ledger = service.ledger();
-    match ledger.existing_pool(&name).await {
-        Err(LedgerError::NoPool { .. }) => {}
-        found => return found.map_err(from_ledger),
-    }
-    let act = asked.act("create pool", &name);
-    check_may_make(asked, "pool", act.clone(), &name).await?;
-    let making = async {
-        let made = ledger.create_pool(&name, definition(bits, lasting)).await;
-        made.map_err(from_ledger)
-    };
-    match audited_answer(service, act, making).await {
-        Ok(pool) => {
-            tracing::info!(pool = %name, bits, "made for machines of CosId");
-            Ok(pool)
+impl Machines<'_> {
+    /// Leases a number of so many bits for so long; the first lease of a namespace makes its pool.
+    pub(in crate::faces) async fn lease(
+        &self,
+        machine: MachineInstance<'_>,
+        bits: u32,
+        lasting: Duration,
+    ) -> Answer<MachineNumber> {
+        let lasting = lasting.max(GUARD_MIN);
+        let pool = self.pool_or_made(bits, lasting).await?;
+        let made_with = pool.layout().worker_bits();
+        if made_with != bits.min(POOL_BITS_MAX) {
+            return Err(out_of_range(
+                "machineBit",
+                &format!(
+                    "the machines of {} have {made_with} bits, and with {bits} their ids could be the same: let those \
+                     with {bits} bits have a namespace of their own",
+                    self.name
+                ),
+            ));
         }
-        // Somebody else made it in the same moment, with another number of bits.
-        Err(error) if error.code == Code::Exists => ledger.existing_pool(&name).await.map_err(from_ledger),
-        Err(error) => Err(error),
+        let leased = pool.lease_machine(machine, 1 << bits, lasting).await;
+        leased.map_err(refusal)
+    }
+
+    /// The pool of a namespace that machines have asked in before.
+    pub(in crate::faces) async fn pool(&self) -> Answer<Arc<Pool>> {
+        let ledger = self.service.ledger();
+        ledger.pool_or_default(&self.name).await.map_err(from_ledger)
+    }
+
+    async fn pool_or_made(&self, bits: u32, lasting: Duration) -> Answer<Arc<Pool>> {
+        let (ledger, name, act) = (self.service.ledger(), &self.name, &self.making);
+        match ledger.existing_pool(name).await {
+            Err(LedgerError::NoPool { .. }) => {}
+            found => return found.map_err(from_ledger),
+        }
+        check_may_make(self.service, self.who, "pool", act.clone(), name).await?;
+        let making = async {
+            let made = ledger.create_pool_by_use(name, definition(bits, lasting)).await;
+            made.map_err(from_ledger)
+        };
+        match audited_answer(self.service, act.clone(), making).await {
+            Ok(pool) => {
+                tracing::info!(pool = %name, bits, "made for machines of CosId");
+                Ok(pool)
+            }
+            // Somebody else made it in the same moment, with another number of bits.
+            Err(error) if error.code == Code::Exists => ledger.existing_pool(name).await.map_err(from_ledger),
+            Err(error) => Err(error),
+        }
     }
 }
+
+/// The name of an instance as it is kept: a longer one stands for itself by its digest.
+pub(in crate::faces) fn kept_name(instance: &str) -> Cow<'_, str> {
+    match instance.len() > INSTANCE_BYTES_MAX {
+        true => {
+            let begin: String = instance.chars().take(SHOWN_CHARS).collect();
+            Cow::Owned(format!("{begin}…{}", Sha1Digest::of(instance.as_bytes())))
+        }
+        false => Cow::Borrowed(instance),
+    }
+}
+
+/// How many characters of a long name people see.
+const SHOWN_CHARS: usize = 20;
 
 /// CosId's milliseconds with so many bits for the machine.
 fn definition(bits: u32, lasting: Duration) -> PoolSpec {
@@ -147,25 +197,18 @@ fn definition(bits: u32, lasting: Duration) -> PoolSpec {
         .build()
         .expect("63 bits with every field");
     PoolSpec {
-        window: Some(lasting.max(WINDOW_MIN)),
+        window: Some(window(lasting)),
         ..PoolKind::Snowflake(Arc::new(layout)).into()
     }
 }
 
 /// What the ledger says of machines, in codes that `super::refusal` turns into the original's.
-fn refusal(error: MachineError) -> ServiceError {
+pub(in crate::faces) fn refusal(error: MachineError) -> ServiceError {
     let message = error.to_string();
     match error {
         MachineError::NoneFree(_) => ServiceError::new(Code::TooMany, message),
         MachineError::Unknown(_) => ServiceError::new(Code::NotFound, message),
         MachineError::Lost { .. } => ServiceError::new(Code::Conflict, message),
-        MachineError::TooLong(most) => out_of_range(
-            "safeGuardDuration",
-            &format!(
-                "must be at most {}, the window of the namespace's pool",
-                duration::write(most)
-            ),
-        ),
         MachineError::Name(_, why) => out_of_range("instanceId", &why),
         MachineError::Ledger(error) => from_ledger(error),
     }
@@ -177,14 +220,14 @@ mod tests {
 
     #[test]
     fn ten_bits_are_the_layout_that_cosid_has() {
-        let PoolKind::Snowflake(ten) = definition(10, WINDOW_MIN).kind else {
+        let PoolKind::Snowflake(ten) = definition(10, *WINDOW.start()).kind else {
             panic!("it makes snowflakes");
         };
         let preset = mintage::preset("cosid").unwrap().layout();
         assert_eq!(ten.fingerprint(), preset.fingerprint());
         assert_eq!(ten.sequence_start(), preset.sequence_start());
         for bits in BITS {
-            definition(u32::try_from(bits).unwrap(), WINDOW_MIN);
+            definition(u32::try_from(bits).unwrap(), *WINDOW.start());
         }
     }
 }

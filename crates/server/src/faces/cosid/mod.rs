@@ -8,19 +8,25 @@
 //! | `route` | paths and methods |
 //! | `parameters` | what the query says |
 //! | `duration` | lengths of time as ISO 8601 writes them |
-//! | `machines` | numbers of machines: lease, guard, give back |
+//! | `machines` | numbers of machines: lease, guard, give back; also for the scripts that CosId sends to Redis |
 //! | `segments` | runs of a sequence |
 //! | `ids` | single ids, as numbers and as text |
+//! | `generators`, `pattern`, `text` | what the configuration lists of generators, and how their ids are written |
+//! | `actuator` | what Spring Boot's probes and monitors ask |
 //! | `refusal` | the form of errors |
 
+mod actuator;
 mod duration;
+mod generators;
 mod ids;
-mod machines;
+pub(super) mod machines;
 mod parameters;
+mod pattern;
 mod refusal;
 mod route;
 mod segments;
 pub(crate) mod settings;
+mod text;
 
 use hyper::StatusCode;
 use mintage_ledger::Name;
@@ -32,9 +38,11 @@ use super::web::foreign::{Asked, Foreign};
 use super::web::head::Head;
 use super::{Face, NeededPool};
 use crate::audit::{self, Act};
-use crate::auth::{Right, What};
+use crate::auth::{Identity, Right, What};
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
+use crate::service::Service;
+use generators::Kind;
 use route::Route;
 
 /// The row of this face.
@@ -46,11 +54,15 @@ pub(super) const FACE: Face = Face {
     port: 8688,
     listen: |config| &config.faces.cosid.access.listen,
     example: |address| web::curl(address, "", "/ids"),
-    pools: |_| {
-        vec![NeededPool {
-            name: ids::SHARED_POOL.into(),
+    pools: |config| {
+        let settings = &config.faces.cosid;
+        let mut generators = settings.names().filter_map(|name| settings.generator(name));
+        let needed = generators.any(|generator| generator.kind() == Kind::Snowflake);
+        let pool = needed.then(|| NeededPool {
+            name: ids::POOL.into(),
             preset: "cosid",
-        }]
+        });
+        pool.into_iter().collect()
     },
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),
@@ -61,13 +73,14 @@ static FOREIGN: Foreign = Foreign {
     access: |config| &config.faces.cosid.access,
     owns: |path| {
         path == "/ids"
-            || ["/ids/", "/machines/", "/segments/"]
+            || ["/ids/", "/machines/", "/segments/", "/actuator/"]
                 .iter()
                 .any(|own| path.starts_with(own))
     },
     methods: "GET, POST, PATCH, DELETE",
     reads_all_headers: false,
     knows_tokens: false,
+    is_probe: |path| Route::is_health(path),
     right: |_| Right::Allocate,
     look,
     answer: |asked| Box::pin(answer(asked)),
@@ -87,6 +100,8 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
         (Route::Machines { namespace }, "DELETE") => machines::give_back(asked, namespace).await,
         (Route::Distributor { key }, "POST") => segments::distributor(asked, key).await,
         (Route::Segment { key }, "PATCH") => segments::next(asked, key).await,
+        (Route::Actuator(route), "GET") => actuator::answer(asked, route).await,
+        (Route::Actuator(route), "HEAD") if route.is_health() => actuator::answer(asked, route).await,
         (Route::Id { name, as_text }, "GET") => ids::answer(asked, name.as_deref(), *as_text).await,
         (route, method) => Err(ServiceError::new(
             Code::MethodNotAllowed,
@@ -104,6 +119,7 @@ fn look(head: &Head<'_>, config: &Config) -> Response {
     match (&route, head.method) {
         (Route::Id { as_text: true, .. }, "HEAD") => Response::new(StatusCode::OK, TEXT, ""),
         (Route::Id { .. }, "HEAD") => Response::new(StatusCode::OK, JSON, ""),
+        (Route::Actuator(_), "HEAD") => Response::new(StatusCode::OK, actuator::MEDIA, ""),
         (_, "OPTIONS") => {
             let mut response = Response::empty(StatusCode::OK);
             response.add("allow", route.methods());
@@ -122,11 +138,11 @@ fn keyed<'a>(asked: &'a Asked<'_>, config: &'a Config) -> Keyed<'a> {
 }
 
 /// Refuses to make a `what` for who may only take.
-async fn check_may_make(asked: &Asked<'_>, what: &str, act: Act, name: &Name) -> Answer<()> {
-    if asked.who.may(Right::Admin, What::Named(name.as_str().as_bytes())) {
+async fn check_may_make(service: &Service, who: &Identity, what: &str, act: Act, name: &Name) -> Answer<()> {
+    if who.may(Right::Admin, What::Named(name.as_str().as_bytes())) {
         return Ok(());
     }
-    audit::refused(asked.thread.service(), act).await;
+    audit::refused(service, act).await;
     let why = format!("{what} {name} does not exist, and making it needs a token that may admin");
     Err(ServiceError::new(Code::Forbidden, why))
 }

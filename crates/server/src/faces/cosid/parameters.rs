@@ -48,31 +48,19 @@ impl<'r> Parameters<'r> {
         }
     }
 
-    /// A text that is not empty and not longer than this.
-    pub(super) fn text(&self, name: &'static str, bytes_max: usize) -> Answer<Cow<'r, str>> {
+    /// A text that is not empty.
+    pub(super) fn text(&self, name: &'static str) -> Answer<Cow<'r, str>> {
         let text = self.required(name)?;
-        match text.len() {
-            0 => Err(out_of_range(name, "must not be empty")),
-            bytes if bytes > bytes_max => Err(out_of_range(
-                name,
-                &format!("must have at most {bytes_max} bytes, found {bytes}"),
-            )),
-            _ => Ok(text),
+        match text.is_empty() {
+            true => Err(out_of_range(name, "must not be empty")),
+            false => Ok(text),
         }
     }
 
-    /// A length of time of a range.
-    pub(super) fn length(&self, name: &'static str, range: RangeInclusive<Duration>) -> Answer<Duration> {
+    /// A length of time.
+    pub(super) fn length(&self, name: &'static str) -> Answer<Duration> {
         let text = self.required(name)?;
-        let length = duration::read(&text)
-            .ok_or_else(|| unreadable(name, &text, "a duration of ISO 8601 such as PT5M"))?;
-        match range.contains(&length) {
-            true => Ok(length),
-            false => {
-                let (least, most) = (duration::write(*range.start()), duration::write(*range.end()));
-                Err(out_of_range(name, &format!("must be from {least} to {most}")))
-            }
-        }
+        duration::read(&text).ok_or_else(|| unreadable(name, &text, "a duration of ISO 8601 such as PT5M"))
     }
 
     fn required(&self, name: &'static str) -> Answer<Cow<'r, str>> {

@@ -2,6 +2,7 @@
 
 use mintage_wire::percent;
 
+use super::generators::SHARE;
 use crate::error::{Code, ServiceError};
 
 /// Where a path leads.
@@ -15,6 +16,52 @@ pub(super) enum Route {
     Segment { key: String },
     /// `/ids`, `/ids/{name}`, `/ids/as-string`, `/ids/as-string/{name}`
     Id { name: Option<String>, as_text: bool },
+    /// `/actuator/…`
+    Actuator(Actuator),
+}
+
+/// A path below `/actuator`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Actuator {
+    /// `/health`
+    Health,
+    /// `/health/liveness`
+    Liveness,
+    /// `/health/readiness`
+    Readiness,
+    /// `/cosid`
+    States,
+    /// `/cosid/{name}`
+    State(String),
+    /// `/cosidGenerator`, `/cosidGenerator/{name}`, `/cosidStringGenerator`, `/cosidStringGenerator/{name}`
+    Id { name: String, as_text: bool },
+}
+
+impl Actuator {
+    /// Reads what stands behind `/actuator/`.
+    pub(super) fn of(parts: &[&str]) -> Option<Actuator> {
+        let id = |name: &str, as_text| Actuator::Id {
+            name: name.into(),
+            as_text,
+        };
+        Some(match parts {
+            ["health"] => Actuator::Health,
+            ["health", "liveness"] => Actuator::Liveness,
+            ["health", "readiness"] => Actuator::Readiness,
+            ["cosid"] => Actuator::States,
+            ["cosid", name] => Actuator::State((*name).into()),
+            ["cosidGenerator"] => id(SHARE, false),
+            ["cosidGenerator", name] => id(name, false),
+            ["cosidStringGenerator"] => id(SHARE, true),
+            ["cosidStringGenerator", name] => id(name, true),
+            _ => return None,
+        })
+    }
+
+    /// Whether a probe asks: it has no token, and takes nothing.
+    pub(super) fn is_health(&self) -> bool {
+        matches!(self, Actuator::Health | Actuator::Liveness | Actuator::Readiness)
+    }
 }
 
 impl Route {
@@ -51,8 +98,15 @@ impl Route {
                 name: name(one),
                 as_text: true,
             },
+            ("actuator", parts) => Route::Actuator(Actuator::of(parts)?),
             _ => return None,
         })
+    }
+
+    /// Whether a path is that of a probe.
+    pub(super) fn is_health(path: &str) -> bool {
+        path.starts_with("/actuator/")
+            && matches!(Route::of(path), Some(Route::Actuator(route)) if route.is_health())
     }
 
     /// What fits, for `Allow`.
@@ -61,7 +115,7 @@ impl Route {
             Route::Machines { .. } => "POST, PATCH, DELETE, OPTIONS",
             Route::Distributor { .. } => "POST, OPTIONS",
             Route::Segment { .. } => "PATCH, OPTIONS",
-            Route::Id { .. } => "GET, HEAD, OPTIONS",
+            Route::Id { .. } | Route::Actuator(_) => "GET, HEAD, OPTIONS",
         }
     }
 }
@@ -111,6 +165,14 @@ mod tests {
                     key: "dev.order".into(),
                 }),
             ),
+            ("/actuator/health", Some(Route::Actuator(Actuator::Health))),
+            (
+                "/actuator/cosid/a",
+                Some(Route::Actuator(Actuator::State("a".into()))),
+            ),
+            ("/actuator", None),
+            ("/actuator/env", None),
+            ("/actuator/health/db", None),
             ("/ids/", None),
             ("/ids/a/b", None),
             ("/ids/%ff", None),

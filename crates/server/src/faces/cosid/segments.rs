@@ -12,15 +12,12 @@ use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
 
-/// The longest run of one request.
-const STEP_MAX: i64 = 100_000_000;
-
 /// `POST /segments/distributor/{namespace}/{name}?offset&step`: makes the sequence, which begins after `offset`. One that
 /// exists stays as it is, whatever the offset.
 pub(super) async fn distributor(asked: &Asked<'_>, key: &str) -> Answer<Response> {
     let parameters = Parameters::of(asked.head);
     let offset = parameters.number("offset", 0..=i64::MAX - 1)?;
-    parameters.number("step", 1..=STEP_MAX)?;
+    parameters.number("step", 1..=i64::MAX)?;
     make(asked, key, offset).await?;
     Ok(Response::empty(StatusCode::OK))
 }
@@ -28,7 +25,7 @@ pub(super) async fn distributor(asked: &Asked<'_>, key: &str) -> Answer<Response
 /// `PATCH /segments/{namespace}/{name}?step`: takes a run and answers its last number, as the original's counter stands
 /// after it. A name that nobody has made begins at 1.
 pub(super) async fn next(asked: &Asked<'_>, key: &str) -> Answer<Response> {
-    let step = Parameters::of(asked.head).number("step", 1..=STEP_MAX)?;
+    let step = Parameters::of(asked.head).number("step", 1..=i64::MAX)?;
     let step = u64::try_from(step).expect("within its range");
     let config = asked.thread.config();
     let keyed = keyed(asked, &config);
@@ -42,8 +39,17 @@ pub(super) async fn next(asked: &Asked<'_>, key: &str) -> Answer<Response> {
     Ok(Response::new(StatusCode::OK, JSON, taken.0.last().to_string()))
 }
 
-/// Makes the sequence of a key, unless it is there.
+/// Makes the sequence of a key, unless it is there, for who may.
 async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
+    make_for(asked, key, offset, true).await
+}
+
+/// Makes the sequence of a generator that the configuration lists, unless it is there, for anybody who asks for an id.
+pub(super) async fn make_listed(asked: &Asked<'_>, key: &str) -> Answer<()> {
+    make_for(asked, key, 0, false).await
+}
+
+async fn make_for(asked: &Asked<'_>, key: &str, offset: i64, needs_admin: bool) -> Answer<()> {
     let config = asked.thread.config();
     let mut buffer = NameBuffer::default();
     let name = keyed(asked, &config).name(key.as_bytes(), &mut buffer)?;
@@ -52,7 +58,9 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
     }
     let name = asked.thread.service().name(name)?;
     let act = asked.act("create", &name);
-    check_may_make(asked, "sequence", act.clone(), &name).await?;
+    if needs_admin {
+        check_may_make(asked.thread.service(), &asked.who, "sequence", act.clone(), &name).await?;
+    }
     let spec = SequenceSpec {
         options: SequenceOptions {
             start: Some(offset + 1),
@@ -61,7 +69,7 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
         ..SequenceSpec::default()
     };
     let service = asked.thread.service();
-    let making = service.create(&name, &spec);
+    let making = service.create_by_use(&name, &spec);
     match audited_answer(service, act, making).await {
         // Somebody else made it in the same moment.
         Err(error) if error.code == Code::Exists => Ok(()),

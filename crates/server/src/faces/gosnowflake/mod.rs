@@ -43,6 +43,7 @@ static FOREIGN: Foreign = Foreign {
     methods: "GET",
     reads_all_headers: false,
     knows_tokens: false,
+    is_probe: |_| false,
     right: |head| match Route::of(head.path) {
         Some(Route::Worker(_)) => Right::Allocate,
         _ => Right::Read,

@@ -10,6 +10,7 @@ use crate::error::{Code, ServiceError};
 use crate::faces::web::Client;
 use crate::faces::web::cors;
 use crate::faces::web::head::Head;
+use crate::faces::web::host::{self, Guarded};
 use crate::noise::Asker;
 use crate::service::Answer;
 use crate::thread::ServingThread;
@@ -35,7 +36,7 @@ impl Asking {
     pub(super) async fn admit(&self, op: Op, what: What<'_>) -> Answer<Identity> {
         let (head, config) = (self.head(), self.thread.config());
         let service = self.thread.service();
-        head.check_host(&config, service.tokens())?;
+        host::check(&self.thread, &self.client, &head, Guarded::of(service.tokens()))?;
         cors::check_origin(&head, &config)?;
         let who = self
             .client

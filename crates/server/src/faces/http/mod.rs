@@ -49,6 +49,7 @@ use super::web::answer::Response;
 use super::web::body::{BodyLimit, read_body};
 use super::web::foreign::{self, Foreign};
 use super::web::head::Head;
+use super::web::host::{self, Guarded};
 use super::web::io::One;
 use super::web::rpc::Calls;
 use super::web::sent::Sent;
@@ -178,7 +179,7 @@ pub(crate) async fn perform<B>(
 where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
-    head.check_host(&thread.config(), thread.service().tokens())?;
+    host::check(thread, guest, head, Guarded::of(thread.service().tokens()))?;
     cors::check_origin(head, &thread.config())?;
     if let Some(response) = cors::preflight(head, &thread.config(), || Route::allow_header(head.path)) {
         return Ok(response);

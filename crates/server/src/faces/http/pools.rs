@@ -138,9 +138,10 @@ pub(super) async fn renew(
 ) -> Answer<Response> {
     let held: Held = parse(body)?;
     let pool = find(thread, name).await?;
+    let attempt = requests::attempt(&held)?;
     let (owner, version) = requests::held(held)?;
     let lent = pool
-        .renew_lent(worker_id(id)?, &owner, version)
+        .renew_lent(worker_id(id)?, &owner, version, attempt.as_ref())
         .await
         .map_err(from_ledger)?;
     Ok(Response::json(
@@ -154,6 +155,11 @@ pub(super) async fn renew(
 pub(super) async fn end(thread: &Rc<ServingThread>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
     let held: Held = parse(body)?;
     let id = worker_id(id)?;
+    if held.attempt.is_some() {
+        return Err(invalid(
+            "an end has no attempt: the same request may be sent until it is answered",
+        ));
+    }
     let pool = find(thread, name).await?;
     match (&held.owner, &held.version) {
         (None, None) => pool.release(id).await.map_err(|error| match error {
@@ -224,7 +230,8 @@ pub(super) fn documents(body: &[u8]) -> [bool; 4] {
         parse::<mintage_wire::PoolDefinition>(body).is_ok_and(|read| requests::pool_spec(&read).is_ok()),
         parse::<mintage_wire::PoolPatch>(body).is_ok_and(|read| requests::avoid_change(&read).is_ok()),
         parse::<Borrower>(body).is_ok(),
-        parse::<Held>(body).is_ok_and(|read| requests::held(read).is_ok()),
+        parse::<Held>(body)
+            .is_ok_and(|read| requests::attempt(&read).is_ok() && requests::held(read).is_ok()),
     ]
 }
 

@@ -7,9 +7,9 @@ use mintage_wire::Op;
 use super::request::Query;
 use super::route::Route;
 use super::{pools, sequences};
-use crate::auth::Tokens;
 use crate::config::Config;
 use crate::faces::web::cors::check_origin;
+use crate::faces::web::host::{self, Guarded};
 use crate::faces::web::plain::{Framed, frame};
 use crate::transport::Endpoint;
 
@@ -41,7 +41,7 @@ pub fn start(buffer: &[u8], headers_max: usize) -> Start {
             let query = Query::of(head.query);
             let judged = (
                 head.media().is_ok(),
-                head.check_host(&config, &Tokens::default()).is_ok(),
+                host::judge(&head, &config, Guarded::No).is_ok(),
                 check_origin(&head, &config).is_ok(),
                 query.only(&["count", "as", "after", "limit"]).is_ok(),
                 query.number("count").is_ok(),

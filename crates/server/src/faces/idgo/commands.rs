@@ -8,7 +8,7 @@ use mintage_ledger::{Name, SequenceSpec};
 use crate::auth::{Identity, Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::{Keyed, NameBuffer, joined};
-use crate::faces::resp::commands::{Access, Call, CommandRow, Dialect, Flow, ONE_KEY};
+use crate::faces::resp::commands::{Access, Call, CommandRow, Dialect, Flow, ONE_KEY, above_limit};
 use crate::faces::resp::reply::Reply;
 use crate::service::Condition;
 use crate::thread::ServingThread;
@@ -188,13 +188,18 @@ fn incrby(call: &mut Call<'_>) -> Flow {
     if let Some(refused) = without_key(call) {
         return refused;
     }
-    let max = call.thread.config().resp_max_increment;
-    let Some(n) = integer(call.args.at(2)).filter(|n| (1..=max.cast_signed()).contains(n)) else {
+    let Some(n) = integer(call.args.at(2))
+        .filter(|n| *n > 0)
+        .map(i64::cast_unsigned)
+    else {
         return refuse(call, Code::InvalidArgument, EXPECTED_INTEGER);
     };
+    if let Some(refused) = above_limit(n, call.thread.config().resp_max_increment) {
+        return refuse(call, Code::InvalidArgument, &refused.message);
+    }
     let client = Client::of(call);
     call.later(move |thread, mut reply| async move {
-        match client.take_counted(&thread, n.cast_unsigned()).await {
+        match client.take_counted(&thread, n).await {
             Ok(run) => reply.integer(run.last()),
             Err(error) => client.refuse(&mut reply, &error),
         }
@@ -219,6 +224,10 @@ fn set(call: &mut Call<'_>) -> Flow {
             Ok(made) => {
                 reply.simple("OK");
                 reply.has_changed(made);
+            }
+            // No first use makes names: not even this one.
+            Err(error) if error.code == Code::NotFound => {
+                reply.error(error.code, &format!("ERROR {}", error.message));
             }
             Err(error) => client.refuse(&mut reply, &error),
         }
@@ -335,7 +344,10 @@ impl Client {
             Ok(set) => Ok(set.applied),
             // It was there once, and got further.
             Err(error) if error.code == Code::OnlyForward => {
-                let (_, made) = thread.service().create(&name, &SequenceSpec::default()).await?;
+                let (_, made) = thread
+                    .service()
+                    .create_by_use(&name, &SequenceSpec::default())
+                    .await?;
                 Ok(made)
             }
             Err(error) => Err(error),

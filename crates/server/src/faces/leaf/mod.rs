@@ -18,11 +18,11 @@ pub(crate) mod settings;
 use hyper::StatusCode;
 
 use super::pooled::mint_one;
-use super::web;
 use super::web::answer::Response;
 use super::web::foreign::{Asked, Foreign};
 use super::web::form::Form;
 use super::web::head::Head;
+use super::web::{self, servlet};
 use super::{Face, NeededPool};
 use crate::auth::{Right, What};
 use crate::config::Config;
@@ -55,6 +55,7 @@ static FOREIGN: Foreign = Foreign {
     methods: "GET, POST",
     reads_all_headers: false,
     knows_tokens: false,
+    is_probe: |_| false,
     right: |head| match Route::of(head.path) {
         Some(Route::Cache | Route::Db | Route::Decode | Route::Style) => Right::Read,
         _ => Right::Allocate,
@@ -98,7 +99,7 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
         Route::Snowflake => mint_one(asked.thread, &asked.who, asked.client.peer, POOL)
             .await?
             .to_string(),
-        Route::Decode => match form.get("snowflakeId") {
+        Route::Decode => match form.joined("snowflakeId") {
             Some(id) => decode::decode(&id, &config.faces.leaf.time_zone),
             None => return Err(ServiceError::new(Code::InvalidArgument, refusal::NO_ID)),
         },
@@ -123,11 +124,24 @@ fn no_such_path() -> ServiceError {
     ServiceError::new(Code::UnknownRoute, "No message available")
 }
 
+/// A key without the type of content that it ends in.
+fn without_ending(key: &[u8]) -> Option<Vec<u8>> {
+    let ending = servlet::extension(std::str::from_utf8(key).ok()?)?.len() + 1;
+    let short = &key[..key.len() - ending];
+    (!short.is_empty()).then(|| short.to_vec())
+}
+
 /// One number as the original answers it; with `count`, that many, one a line.
 async fn segment(asked: &Asked<'_>, form: &Form<'_>, key: &str) -> Answer<String> {
     let config = asked.thread.config();
     let keyed = asked.keyed(&config.faces.leaf.keys);
-    let key = route::key(key, config.faces.leaf.cut_at_dot)?;
+    let mut key = route::key(key, config.faces.leaf.cut_at_dot)?;
+    // The original takes no ending for part of a key. Here keys may have dots, so that a key as it stands comes first.
+    if let Some(short) = without_ending(&key)
+        && !keyed.exists(&key).await?
+    {
+        key = short.into();
+    }
     let Some(count) = form.get("count") else {
         return Ok(keyed.take_one(&key).await?.to_string());
     };

@@ -7,13 +7,13 @@ use mintage_wire::percent;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::web::head::Head;
-use crate::faces::web::spring;
+use crate::faces::web::{servlet, spring};
 
 /// Where a path leads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Route<'p> {
     /// The next number of a key, as it stands in the path.
-    Segment(&'p str),
+    Segment(Cow<'p, str>),
     /// The next snowflake; the key stands there for nothing.
     Snowflake,
     /// The parts of a snowflake.
@@ -29,10 +29,24 @@ pub(super) enum Route<'p> {
 impl<'p> Route<'p> {
     /// Reads a path; one slash more at its end is as none.
     pub(super) fn of(path: &'p str) -> Option<Route<'p>> {
+        match servlet::tidy(path)? {
+            Cow::Borrowed(path) => Route::of_tidy(path),
+            Cow::Owned(path) => Some(match Route::of_tidy(&path)? {
+                Route::Segment(key) => Route::Segment(Cow::Owned(key.into_owned())),
+                Route::Snowflake => Route::Snowflake,
+                Route::Decode => Route::Decode,
+                Route::Cache => Route::Cache,
+                Route::Db => Route::Db,
+                Route::Style => Route::Style,
+            }),
+        }
+    }
+
+    fn of_tidy(path: &'p str) -> Option<Route<'p>> {
         let path = path.strip_suffix('/').unwrap_or(path);
         let is_key = |key: &&str| !key.is_empty() && !key.contains('/');
         if let Some(key) = path.strip_prefix("/api/segment/get/").filter(is_key) {
-            return Some(Route::Segment(key));
+            return Some(Route::Segment(key.into()));
         }
         if path
             .strip_prefix("/api/snowflake/get/")
@@ -40,11 +54,12 @@ impl<'p> Route<'p> {
         {
             return Some(Route::Snowflake);
         }
-        match path {
+        // An ending changes nothing.
+        match path.split_once('.').map_or(path, |(path, _)| path) {
+            "/css/bootstrap" if path == "/css/bootstrap.min.css" => Some(Route::Style),
             "/decodeSnowflakeId" => Some(Route::Decode),
             "/cache" => Some(Route::Cache),
             "/db" => Some(Route::Db),
-            "/css/bootstrap.min.css" => Some(Route::Style),
             _ => None,
         }
     }
@@ -62,7 +77,7 @@ impl<'p> Route<'p> {
     /// The content type of a success.
     pub(super) fn media_type(&self, head: &Head<'_>) -> Cow<'static, str> {
         match self {
-            Route::Segment(_) | Route::Snowflake => spring::media_type(head.accept),
+            Route::Segment(_) | Route::Snowflake => spring::media_type(head),
             Route::Decode => spring::JSON.into(),
             Route::Cache | Route::Db => spring::HTML.into(),
             Route::Style => "text/css".into(),
@@ -73,10 +88,13 @@ impl<'p> Route<'p> {
 /// A key out of a path, decoded; cut at its last dot where that is wanted.
 ///
 /// # Errors
-/// [`Code::InvalidArgument`]: its percent-encoding is damaged.
+/// [`Code::InvalidArgument`]: its percent-encoding is damaged, or it holds a NUL.
 pub(super) fn key(key: &str, cut_at_dot: bool) -> Answer<Cow<'_, [u8]>> {
     let damaged = || ServiceError::new(Code::InvalidArgument, "the key's percent-encoding is damaged");
     let key = percent::decode(key).ok_or_else(damaged)?;
+    if key.contains(&0) {
+        return Err(ServiceError::new(Code::InvalidArgument, "the key holds a NUL"));
+    }
     let dot = key.iter().rposition(|byte| *byte == b'.').filter(|_| cut_at_dot);
     Ok(match dot {
         Some(dot) => key[..dot].to_vec().into(),
@@ -90,14 +108,22 @@ mod tests {
 
     #[test]
     fn paths_lead_where_they_led() {
+        let key = |key: &'static str| Some(Route::Segment(key.into()));
         for (path, route) in [
-            ("/api/segment/get/order", Some(Route::Segment("order"))),
-            ("/api/segment/get/order/", Some(Route::Segment("order"))),
-            ("/api/segment/get/a%2Fb", Some(Route::Segment("a%2Fb"))),
+            ("/api/segment/get/order", key("order")),
+            ("/api/segment/get/order/", key("order")),
+            ("/api/segment/get/a%2Fb", key("a%2Fb")),
             ("/api/segment/get/", None),
             ("/api/segment/get", None),
             ("/api/segment/get/a/b", None),
             ("/api/segment/get//", None),
+            ("//api/segment/get//order", key("order")),
+            ("/api/segment/get/order;v=1", key("order")),
+            ("/api/segment/get/order.json", key("order.json")),
+            ("/cache.html", Some(Route::Cache)),
+            ("/decodeSnowflakeId.json", Some(Route::Decode)),
+            ("/css/bootstrap", None),
+            ("/..", None),
             ("/api/snowflake/get/any", Some(Route::Snowflake)),
             ("/api/snowflake/get/", None),
             ("/decodeSnowflakeId/", Some(Route::Decode)),
@@ -119,5 +145,6 @@ mod tests {
         assert_eq!(read("order", true).as_deref(), Ok("order"));
         assert_eq!(read("a%2Fb%2ec", true).as_deref(), Ok("a/b"));
         assert_eq!(read("a%2", false).unwrap_err().code, Code::InvalidArgument);
+        assert_eq!(read("a%00b", false).unwrap_err().code, Code::InvalidArgument);
     }
 }

@@ -30,10 +30,15 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// A time as it is read there, to the millisecond: `yyyy-MM-dd HH:mm:ss.SSS`.
-    pub(super) fn show(&self, unix_ms: i64) -> Option<String> {
+    /// A time as it is read there.
+    pub(crate) fn at(&self, unix_ms: i64) -> Option<jiff::Zoned> {
         let time = jiff::Timestamp::from_millisecond(unix_ms).ok()?;
-        let there = time.to_zoned(self.zone.clone());
+        Some(time.to_zoned(self.zone.clone()))
+    }
+
+    /// The same as text, to the millisecond: `yyyy-MM-dd HH:mm:ss.SSS`.
+    pub(super) fn show(&self, unix_ms: i64) -> Option<String> {
+        let there = self.at(unix_ms)?;
         Some(there.strftime("%Y-%m-%d %H:%M:%S.%3f").to_string())
     }
 }

@@ -11,6 +11,7 @@
 //! | `cache` | texts and what they mean, remembered |
 //! | `grammar` | from a text to what it means |
 //! | `plan`, `weight` | what statements mean, and how much memory that takes |
+//! | `tables`, `library`, `claims` | tables that libraries count in: their statements, and what a session has reserved there |
 //! | `at_once` | one ticket, one `NEXTVAL`: without waiting |
 //! | `execute` | all statements |
 //! | `session`, `variables` | what a connection knows and has set |
@@ -28,6 +29,7 @@ pub mod answer;
 mod at_once;
 mod cache;
 pub mod capabilities;
+mod claims;
 mod commands;
 mod connection;
 mod enter;
@@ -35,6 +37,7 @@ mod execute;
 mod grammar;
 pub mod greeting;
 mod kill;
+mod library;
 pub mod login;
 pub mod packet;
 mod plan;
@@ -42,6 +45,7 @@ mod prepared;
 pub mod refusal;
 mod session;
 pub(crate) mod settings;
+mod tables;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod value;

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use mintage::Series;
 
 use super::refusal::Refusal;
+use super::tables::Library;
 use crate::faces::sql::names::SqlName;
 
 /// A text: its statements, up to the first that is refused.
@@ -28,6 +29,8 @@ pub(crate) enum Statement {
     Do(Vec<Expression>),
     Ticket(Ticket),
     Advance(Advance),
+    /// Numbers of a table that a library counts in.
+    Library(LibraryChange),
     Create(Create),
     /// `ALTER TABLE t AUTO_INCREMENT = n`; without a number nothing happens.
     AlterTable(SqlName, Option<Expression>),
@@ -46,6 +49,44 @@ pub(crate) enum Statement {
     },
     /// Known, and there is nothing to do.
     Nothing,
+}
+
+/// What of a library's table is to be changed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct LibraryChange {
+    pub(crate) table: Library,
+    pub(crate) change: Change,
+}
+
+/// A change.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Change {
+    /// Numbers are reserved: so many, or as many as a step of this face has.
+    Take {
+        key: Expression,
+        count: Option<Expression>,
+    },
+    /// Sequences are made.
+    Insert { rows: Vec<NewRow>, ignores: bool },
+    /// A machine goes on with its number.
+    Guard {
+        namespace: Expression,
+        instance: Expression,
+        number: Expression,
+    },
+    /// A machine has stopped; `left` is the instance that keeps its number, or empty.
+    GiveBack {
+        namespace: Expression,
+        instance: Expression,
+        left: Expression,
+    },
+}
+
+/// A row that is made: its key, and where it begins, as its table has it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) key: Expression,
+    pub(crate) at: Option<Expression>,
 }
 
 /// A query.
@@ -69,6 +110,8 @@ pub(crate) enum From {
     Series(Series),
     /// A ticket's table, or a sequence as a table of one row.
     Table(SqlName),
+    /// A table that a library counts in.
+    Library(Library),
     /// `information_schema.…`.
     Catalogue(String),
 }
@@ -89,6 +132,8 @@ pub(crate) enum Item {
 pub(crate) enum Condition {
     /// A column is one of these.
     OneOf(Box<str>, Vec<Expression>),
+    /// A column is above this.
+    Above(Box<str>, Expression),
     /// A column is like this.
     Like(Box<str>, Expression),
     /// Something else, which no row has.

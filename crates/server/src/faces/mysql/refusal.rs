@@ -157,6 +157,19 @@ impl Refusal {
         Refusal::new(1235, "42000", Code::InvalidArgument, text)
     }
 
+    /// A row has more or fewer values than there are columns.
+    pub(crate) fn column_count(row: u64) -> Refusal {
+        let text = format!("Column count doesn't match value count at row {row}");
+        Refusal::new(1136, "21S01", Code::InvalidArgument, text)
+    }
+
+    /// A row of this key is there.
+    pub(crate) fn duplicate(key: &str) -> Refusal {
+        let key: String = key.chars().take(NEAR_CHARS_MAX).collect();
+        let text = format!("Duplicate entry '{key}' for key 'PRIMARY'");
+        Refusal::new(1062, "23000", Code::Exists, text)
+    }
+
     /// There is no such function.
     pub(crate) fn no_function(name: &SqlName) -> Refusal {
         let start = "FUNCTION ";

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::capabilities::{Capabilities, status};
+use super::claims::Claims;
 use super::prepared::Prepared;
 use super::refusal::Refusal;
 
@@ -32,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) capabilities: Capabilities,
     /// The last number of each sequence, for LASTVAL.
     pub(crate) numbers: Numbers,
+    /// What it has reserved in the tables of libraries.
+    pub(crate) claims: Claims,
     /// For LAST_INSERT_ID().
     pub(crate) last_insert_id: u64,
     /// For ROW_COUNT().
@@ -60,6 +63,7 @@ impl Session {
             database: "".into(),
             capabilities: Capabilities::default(),
             numbers: Numbers::new(&keeping),
+            claims: Claims::default(),
             last_insert_id: 0,
             row_count: 0,
             found_rows: 0,
@@ -112,6 +116,7 @@ impl Session {
     pub(crate) fn end_transaction(&mut self) {
         self.in_transaction = false;
         self.is_read_only = false;
+        self.claims.clear();
     }
 
     /// What is set now, to go back to.

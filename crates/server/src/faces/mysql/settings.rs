@@ -7,6 +7,8 @@ face_settings! {
     "mysql" fits_main: false prefix: "";
     /// The largest statement or other command, in bytes.
     "max_request" max_request: Bytes = "64KiB" in 16_384 ..= 1_048_576;
+    /// The step of every tag in `leaf_alloc`: how many numbers `UPDATE leaf_alloc SET max_id = max_id + step` reserves.
+    "leaf_step" leaf_step: u64 = "1000" in 1 ..= 1_000_000;
     /// Refuse whoever logs in without TLS.
     "require_tls" require_tls: bool = "false";
     /// What the server calls itself, for clients that ask for more than `5.5.5-10.11.0-MariaDB-Mintage-X.Y.Z`; `SELECT VERSION()` leaves the `5.5.5-` out.

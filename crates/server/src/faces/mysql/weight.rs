@@ -7,7 +7,9 @@ use super::plan::{
     IfExists, Item, Operator, Options, Parsed, Select, SetValue, Setting, Show, Statement, Ticket,
     Transaction,
 };
+use super::plan::{Change, LibraryChange, NewRow};
 use super::refusal::Refusal;
+use super::tables::Library;
 use super::value::Value;
 use crate::faces::sql::names::SqlName;
 use crate::kept::{Heap, allocated, plain};
@@ -16,6 +18,7 @@ plain!(
     Comparison,
     Function,
     IfExists,
+    Library,
     Operator,
     Options,
     Series,
@@ -63,6 +66,7 @@ impl Heap for Statement {
                 by,
                 affected: _,
             }) => table.heap() + by.heap(),
+            Statement::Library(LibraryChange { table: _, change }) => change.heap(),
             Statement::Create(Create {
                 name,
                 if_exists: _,
@@ -109,10 +113,36 @@ impl Heap for Select {
 impl Heap for From {
     fn heap(&self) -> usize {
         match self {
-            From::Nothing | From::Series(_) => 0,
+            From::Nothing | From::Series(_) | From::Library(_) => 0,
             From::Table(name) => name.heap(),
             From::Catalogue(name) => name.heap(),
         }
+    }
+}
+
+impl Heap for Change {
+    fn heap(&self) -> usize {
+        match self {
+            Change::Take { key, count } => key.heap() + count.heap(),
+            Change::Insert { rows, ignores: _ } => rows.heap(),
+            Change::Guard {
+                namespace,
+                instance,
+                number,
+            } => namespace.heap() + instance.heap() + number.heap(),
+            Change::GiveBack {
+                namespace,
+                instance,
+                left,
+            } => namespace.heap() + instance.heap() + left.heap(),
+        }
+    }
+}
+
+impl Heap for NewRow {
+    fn heap(&self) -> usize {
+        let NewRow { key, at } = self;
+        key.heap() + at.heap()
     }
 }
 
@@ -129,7 +159,7 @@ impl Heap for Condition {
     fn heap(&self) -> usize {
         match self {
             Condition::OneOf(column, values) => column.heap() + values.heap(),
-            Condition::Like(column, pattern) => column.heap() + pattern.heap(),
+            Condition::Above(column, other) | Condition::Like(column, other) => column.heap() + other.heap(),
             Condition::Other => 0,
         }
     }

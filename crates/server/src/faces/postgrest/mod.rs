@@ -57,6 +57,7 @@ static FOREIGN: Foreign = Foreign {
     methods: "OPTIONS, POST",
     reads_all_headers: true,
     knows_tokens: false,
+    is_probe: |_| false,
     // What a function needs besides is known when its sequence is: the refusal names that.
     right: |_| Right::Read,
     look,

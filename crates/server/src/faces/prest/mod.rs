@@ -47,6 +47,7 @@ static FOREIGN: Foreign = Foreign {
     methods: METHODS,
     reads_all_headers: false,
     knows_tokens: false,
+    is_probe: |_| false,
     right: |_| Right::Allocate,
     look: |head, config| match script(head, &config.faces.prest) {
         Ok(_) if head.method == "OPTIONS" => {

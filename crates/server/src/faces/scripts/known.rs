@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use self::Piece::{Again, Command, End, New, Number, Sign, Word};
-use crate::config::{Does, Sha1Digest};
+use crate::config::{Does, Machine, Sha1Digest};
 
 /// One known script.
 #[derive(Debug)]
@@ -121,13 +121,40 @@ pub(super) static KNOWN: [Known; 3] = [
     },
 ];
 
-/// What the text with this digest does, where it is spelled as in [`KNOWN`].
+/// The scripts of CosId's Redis distributor, by the digests of their texts in its releases, the newest first. Those before
+/// 1.9 guard nothing: their leases last until they are given back.
+const COSID: [(&str, Machine); 12] = [
+    ("abb225fa62a528a2bd6ba2b023aaeb3f832c8a18", Machine::Distribute),
+    ("bad2854510c56cf1ad461246e07b8a39f23739ec", Machine::Distribute),
+    ("59afbeda61c976907b45a0cd32a4df0244d11984", Machine::Distribute),
+    ("521d99ae31d120336e73a750d7cfb34458bde70e", Machine::Distribute),
+    ("ce78f3f64f5f7887c74c35de86372c35e19ae98d", Machine::Distribute),
+    ("d3f3370f1163c867dbeea875b97779b29266f0fe", Machine::Guard),
+    ("72d5184b7ec1e4dbe0764750825570b6d9a972ea", Machine::Revert),
+    ("113d531e7963cb1acf413da93e4e768a24045124", Machine::Revert),
+    ("f70746adf455db91d47534d919fcea5ed61a35ab", Machine::Revert),
+    ("c3bf4d20993e8e1d2207c6c136eb406b2f16f69c", Machine::RevertStable),
+    ("272b54b4f9d697a80d25c21025faf8c3a274a703", Machine::RevertStable),
+    ("bdf3625e28b5737ff8b164b3ece200919cb2c5d4", Machine::RevertStable),
+];
+
+/// What a script of CosId's does.
+pub(super) fn of_cosid(sha1: Sha1Digest) -> Option<Does> {
+    static DIGESTS: LazyLock<[Sha1Digest; 12]> =
+        LazyLock::new(|| COSID.map(|(digits, _)| Sha1Digest::from_hex(digits.as_bytes()).expect("a digest")));
+    let at = DIGESTS.iter().position(|digest| *digest == sha1)?;
+    Some(Does::CosId(COSID[at].1))
+}
+
+/// What the text with this digest does, where it is spelled as in [`KNOWN`], or is one of CosId's.
 pub(super) fn by_digest(sha1: Sha1Digest) -> Option<Does> {
     static DIGESTS: LazyLock<[Sha1Digest; 3]> = LazyLock::new(|| {
         KNOWN
             .each_ref()
             .map(|known| Sha1Digest::of(known.text.as_bytes()))
     });
-    let at = DIGESTS.iter().position(|digest| *digest == sha1)?;
-    Some(KNOWN[at].does.clone())
+    match DIGESTS.iter().position(|digest| *digest == sha1) {
+        Some(at) => Some(KNOWN[at].does.clone()),
+        None => of_cosid(sha1),
+    }
 }

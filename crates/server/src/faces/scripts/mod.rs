@@ -23,7 +23,8 @@ pub use leveller::meaning;
 /// What is done for a text: as declared, or as it means.
 pub(crate) fn by_text(declared: &[Script], text: &[u8]) -> Option<(Sha1Digest, Does)> {
     let sha1 = Sha1Digest::of(text);
-    let does = declared_as(declared, sha1).cloned().or_else(|| meaning(text))?;
+    let does = declared_as(declared, sha1).cloned();
+    let does = does.or_else(|| known::of_cosid(sha1)).or_else(|| meaning(text))?;
     Some((sha1, does))
 }
 

@@ -101,7 +101,7 @@ pub(crate) async fn check_pools(declared: &[Script], ledger: &Ledger) -> Answer<
         let Some(name) = does.pool() else { continue };
         match ledger.pool_or_default(name).await {
             Ok(pool) => check_pool(does, &pool)?,
-            Err(LedgerError::NoPool { name }) => {
+            Err(LedgerError::NoPool { name } | LedgerError::NoAutoCreate { name, .. }) => {
                 tracing::warn!(pool = %name, does = does.word(), "faces.scripts names a pool that does not exist yet");
             }
             Err(error) => {

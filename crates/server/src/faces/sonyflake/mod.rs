@@ -46,6 +46,7 @@ static FOREIGN: Foreign = Foreign {
     methods: "GET, POST",
     reads_all_headers: false,
     knows_tokens: false,
+    is_probe: |_| false,
     right: |_| Right::Allocate,
     look: |head, config| match path_of(head, config) {
         Some(_) => Response::new(StatusCode::OK, media_type(config), ""),

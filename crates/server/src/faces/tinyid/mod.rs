@@ -7,6 +7,7 @@ pub(crate) mod settings;
 use std::borrow::Cow;
 
 use hyper::StatusCode;
+use mintage::Run;
 use serde::Serialize;
 
 use super::Face;
@@ -15,7 +16,7 @@ use super::web::answer::Response;
 use super::web::foreign::{Asked, Foreign};
 use super::web::form::Form;
 use super::web::head::Head;
-use super::web::{self, spring};
+use super::web::{self, servlet, spring};
 use crate::auth::{Identity, Right, TokenDigest, What};
 use crate::config::{Config, FaceAuth};
 use crate::error::{Answer, Code, ServiceError};
@@ -38,10 +39,11 @@ pub(super) const FACE: Face = Face {
 
 static FOREIGN: Foreign = Foreign {
     access: |config| &config.faces.tinyid.access,
-    owns: |path| path.starts_with("/tinyid/"),
+    owns: |path| servlet::tidy(path).is_some_and(|path| path.starts_with("/tinyid/")),
     methods: "GET, POST",
     reads_all_headers: false,
     knows_tokens: true,
+    is_probe: |_| false,
     right: |_| Right::Allocate,
     look,
     answer: |asked| Box::pin(answer(asked)),
@@ -60,6 +62,7 @@ enum Route {
 impl Route {
     /// A slash or an ending behind the name changes nothing, as in Spring.
     fn of(path: &str) -> Option<Route> {
+        let path = servlet::tidy(path)?;
         let name = path.strip_prefix("/tinyid/id/")?;
         let name = name.strip_suffix('/').unwrap_or(name);
         match name.split_once('.').map_or(name, |(name, _)| name) {
@@ -105,8 +108,8 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     let route = Route::of(asked.head.path).ok_or_else(unknown_path)?;
     let form = Form::of(asked.head, asked.body);
     let count = batch_size(&form)?;
-    let biz = form.get("bizType").filter(|biz| !biz.is_empty());
-    let shown = form.get("token").or(asked.head.bearer().map(Cow::Borrowed));
+    let biz = form.joined("bizType").filter(|biz| !biz.is_empty());
+    let shown = form.joined("token").or(asked.head.bearer().map(Cow::Borrowed));
     let token = shown.filter(|token| !token.is_empty());
     let (Some(biz), Some(token)) = (biz, token) else {
         asked.thread.service().admit(&asked.who, asked.client.peer)?;
@@ -163,21 +166,44 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     }
 }
 
-/// `batchSize` as Spring reads an `Integer`: 1 where it is absent or empty.
+/// `batchSize` as Spring reads an `Integer`: 1 where it is absent or empty, blanks anywhere, hexadecimal behind `0x`
+/// or `#`.
 fn batch_size(form: &Form<'_>) -> Answer<i64> {
-    let Some(text) = form.get("batchSize") else {
+    let text = form.get("batchSize").unwrap_or_default();
+    if text.is_empty() {
         return Ok(1);
-    };
-    match text.trim() {
-        "" => Ok(1),
-        text => text.parse::<i32>().map(i64::from).map_err(|_| {
-            let shown: String = text.chars().take(40).collect();
-            ServiceError::new(
-                Code::InvalidCount,
-                format!("batchSize {shown:?} is not a whole number of 32 bits"),
-            )
-        }),
     }
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, &*text),
+    };
+    let marks = ["0x", "0X", "#"];
+    let hexadecimal = marks.iter().find_map(|mark| digits.strip_prefix(mark));
+    let (read, shown, radix) = match hexadecimal {
+        // A second sign is none.
+        Some(digits) if digits.starts_with(['+', '-']) => (None, digits, " under radix 16"),
+        Some(digits) => {
+            let size = i64::from_str_radix(digits, 16).ok();
+            let size = size.map(|size| if is_negative { -size } else { size });
+            (
+                size.and_then(|size| i32::try_from(size).ok()),
+                digits,
+                " under radix 16",
+            )
+        }
+        None => (text.parse().ok(), &*text, ""),
+    };
+    read.map(i64::from).ok_or_else(|| {
+        let shown: String = shown.chars().take(40).collect();
+        ServiceError::new(
+            Code::InvalidCount,
+            format!(
+                "Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested \
+                 exception is java.lang.NumberFormatException: For input string: \"{shown}\"{radix}"
+            ),
+        )
+    })
 }
 
 /// Whose token it is: of the face's own table where there is one, else one of ours; where neither is, any will do.
@@ -230,7 +256,8 @@ async fn ids(keyed: &Keyed<'_>, biz: &str, count: u64) -> Answer<String> {
     Ok(text)
 }
 
-/// One contiguous run, in the way that the Java client counts: it adds `delta` before it issues, and stops behind `maxId`.
+/// One run, in the way that the Java client counts: it adds `delta` before it issues, and stops behind `maxId`. On a
+/// set of stores it is one store's share, which is what tinyid's several databases have `delta` and `remainder` for.
 async fn segment(keyed: &Keyed<'_>, config: &Config, biz: &str) -> Answer<Segment> {
     let found = keyed.find(biz.as_bytes()).await;
     let (start, increment) = match found {
@@ -239,26 +266,38 @@ async fn segment(keyed: &Keyed<'_>, config: &Config, biz: &str) -> Answer<Segmen
         Err(error) if error.code == Code::NotFound && keyed.keys.create => (1, 1),
         Err(error) => return Err(unknown_biz(error, biz, "")),
     };
-    if increment < 1 || start < 1 {
-        let why = format!("{biz} counts from {start} by {increment}: a segment counts up, from 1 or more");
+    if increment < 1 {
+        let why = format!("{biz} counts from {start} by {increment}: a segment counts up");
         return Err(ServiceError::new(Code::InvalidArgument, why));
     }
     let steps = &config.faces.tinyid;
     let step = steps.steps.0.get(biz).copied().unwrap_or(steps.step);
-    let count = (step / increment.cast_unsigned()).max(1);
-    let (run, _) = keyed
-        .take_contiguous(biz.as_bytes(), count)
+    let run = keyed
+        .take_spanning(biz.as_bytes(), step)
         .await
         .map_err(|error| unknown_biz(error, biz, ""))?;
+    segment_of(run).ok_or_else(|| {
+        let why =
+            format!("{biz} stands at the end of 64 bits: a segment begins at the number before its first");
+        ServiceError::new(Code::InvalidArgument, why)
+    })
+}
+
+/// How the client is told of a run.
+///
+/// Before it issues anything it looks for the first `currentId` with `currentId % delta == remainder`, as Java
+/// reckons: of a negative number that is negative, or 0. It looks no further than `delta` numbers on, so that below 0
+/// only a remainder reckoned in that way is found at once.
+fn segment_of(run: Run) -> Option<Segment> {
     let delta = run.step;
-    let current_id = run.first - delta;
+    let current_id = run.first.checked_sub(delta)?;
     let span = i128::from(run.last()) - i128::from(current_id);
-    Ok(Segment {
+    Some(Segment {
         max_id: run.last(),
         loading_id: current_id + i64::try_from(span * 20 / 100).expect("a fifth of what 64 bits hold"),
         current_id,
         delta,
-        remainder: run.first.rem_euclid(delta),
+        remainder: run.first % delta,
     })
 }
 
@@ -311,7 +350,7 @@ fn told<T: Serialize>(head: &Head<'_>, route: Route, data: Option<T>, code: u16,
 
 fn said(head: &Head<'_>, route: Route, text: &str) -> Response {
     match route.is_text() {
-        true => Response::new(StatusCode::OK, spring::media_type(head.accept), text.to_string()),
+        true => Response::new(StatusCode::OK, spring::media_type(head), text.to_string()),
         false => Response::new(StatusCode::OK, spring::JSON, text.to_string()),
     }
 }
@@ -324,3 +363,87 @@ fn unknown_path() -> ServiceError {
 const OF_IDS: &str = "error query segmentId: ";
 
 const TOKEN_IS_ERROR: &str = "token is error";
+
+#[cfg(test)]
+mod tests {
+    use mintage_testing::invariant;
+
+    use super::*;
+
+    /// What the Java client issues of a segment: `SegmentId.init`, then `addAndGet(delta)` until it is above `maxId`.
+    fn issued(segment: &Segment) -> Vec<i64> {
+        let mut current = segment.current_id;
+        if current % segment.delta != segment.remainder {
+            for _ in 0..=segment.delta {
+                current += 1;
+                if current % segment.delta == segment.remainder {
+                    current -= segment.delta;
+                    break;
+                }
+            }
+        }
+        let mut issued = Vec::new();
+        loop {
+            current += segment.delta;
+            if current > segment.max_id {
+                return issued;
+            }
+            issued.push(current);
+        }
+    }
+
+    #[test]
+    fn the_client_issues_the_numbers_of_the_run_and_no_other() {
+        for step in 1..=7 {
+            for first in -30..=30 {
+                for count in [1, 2, 5, 40] {
+                    let run = Run { first, step, count };
+                    let segment = segment_of(run).unwrap();
+                    let expected: Vec<i64> = run.iter().collect();
+                    invariant!(issued(&segment) == expected, "{run:?}: {:?}", issued(&segment));
+                }
+            }
+        }
+        let lowest = Run {
+            first: i64::MIN,
+            step: 1,
+            count: 1,
+        };
+        assert!(segment_of(lowest).is_none());
+    }
+
+    #[test]
+    fn sizes_are_read_as_by_the_framework() {
+        let read = |query| {
+            let head = Head {
+                query,
+                ..Head::default()
+            };
+            batch_size(&Form::of_query(&head)).ok()
+        };
+        for (query, size) in [
+            ("", Some(1)),
+            ("batchSize=", Some(1)),
+            ("batchSize=%20", None),
+            ("batchSize=%201%202%20", Some(12)),
+            ("batchSize=%2B3", Some(3)),
+            ("batchSize=-3", Some(-3)),
+            ("batchSize=3&batchSize=5", Some(3)),
+            ("batchSize=0x10", Some(16)),
+            ("batchSize=0X1f", Some(31)),
+            ("batchSize=%2310", Some(16)),
+            ("batchSize=-0x10", Some(-16)),
+            ("batchSize=-0x80000000", Some(-0x8000_0000)),
+            ("batchSize=0x80000000", None),
+            ("batchSize=0x-5", None),
+            ("batchSize=0x", None),
+            ("batchSize=%2B0x5", None),
+            ("batchSize=2147483647", Some(2_147_483_647)),
+            ("batchSize=2147483648", None),
+            ("batchSize=1.0", None),
+            ("batchSize=-", None),
+        ] {
+            assert_eq!(read(query), size, "{query}");
+        }
+    }
+}

@@ -39,7 +39,7 @@ fn comes(head: &Head<'_>, config: &Config) -> Comes {
         return Comes::Listed;
     }
     match origin.split_once("://") {
-        Some((_, authority)) if Some(authority) == head.host => Comes::Here,
+        Some((_, authority)) if Some(authority) == head.asked_by() => Comes::Here,
         _ => Comes::Elsewhere,
     }
 }
@@ -91,10 +91,19 @@ fn comes_from(referer: &str, head: &Head<'_>, config: &Config) -> Comes {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let page = Head {
         origin: Some(&format!("{scheme}://{authority}")),
-        host: head.host,
+        host: head.asked_by(),
         ..Head::default()
     };
     comes(&page, config)
+}
+
+/// Whether a page of a listed origin asks.
+pub(crate) fn is_of_listed_page(head: &Head<'_>, config: &Config) -> bool {
+    let from = match (head.origin, head.referer) {
+        (None, Some(referer)) => comes_from(referer, head, config),
+        _ => comes(head, config),
+    };
+    from == Comes::Listed
 }
 
 /// Whether it has the marks of one: some kind of image is asked for, or it has a browser's name and what browsers send

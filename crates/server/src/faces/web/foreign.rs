@@ -2,7 +2,7 @@
 //! counted and refused. A face adds its paths, its answers and the form of its errors.
 //!
 //! Their clients ask by GET, which our own routes never answer with an id: what a browser sends for a page of another
-//! site is refused, nothing may be cached, and HEAD and OPTIONS never reach what takes.
+//! site is refused, nothing may be cached, and HEAD, OPTIONS and TRACE never reach what takes.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -14,6 +14,7 @@ use mintage_ledger::Name;
 use super::answer::Response;
 use super::body::{BodyLimit, read_body};
 use super::head::Head;
+use super::host::{self, Guarded};
 use super::io::One;
 use super::sent::Sent;
 use super::{Client, Guest, Site, cors};
@@ -41,6 +42,8 @@ pub(crate) struct Foreign {
     pub(crate) reads_all_headers: bool,
     /// It finds out by itself who asks, and whether he has asked for too much lately.
     pub(crate) knows_tokens: bool,
+    /// Whether a path is a probe's, who shows no token, takes nothing, and may ask by HEAD what it would be told by GET.
+    pub(crate) is_probe: fn(&str) -> bool,
     /// What a token must be good for.
     pub(crate) right: fn(&Head<'_>) -> Right,
     /// The answer to HEAD and OPTIONS, which takes nothing; hyper leaves the body of HEAD out.
@@ -126,21 +129,33 @@ async fn judge(
         let why = format!("clients of {} are not let in", client.peer);
         return Err(ServiceError::new(Code::Forbidden, why));
     }
-    head.check_host(&config, tokens)?;
+    let is_probe = (face.is_probe)(head.path);
+    let guarded = match (face.right)(head) {
+        _ if is_probe => Guarded::No,
+        _ if tokens.required() && access.auth == FaceAuth::Token => Guarded::ByToken,
+        Right::Allocate => Guarded::NoAndGives,
+        _ => Guarded::No,
+    };
+    host::check(thread, client, head, guarded)?;
     cors::check_page(head, &config)?;
     head.check_size(BodyLimit::of_request(&config))?;
     if let Some(response) = cors::preflight(head, &config, || Some(face.methods.to_string())) {
         return Ok(response);
     }
-    if matches!(head.method, "HEAD" | "OPTIONS") {
+    if matches!(head.method, "TRACE" | "CONNECT") {
+        // A route that takes any method means none of those that ask for no resource.
+        let why = format!("{} is not served", head.method);
+        return Err(ServiceError::new(Code::MethodNotAllowed, why));
+    }
+    if head.method == "OPTIONS" || head.method == "HEAD" && !is_probe {
         return Ok((face.look)(head, &config));
     }
-    if (face.right)(head) == Right::Allocate {
+    if !is_probe && (face.right)(head) == Right::Allocate {
         cors::check_browser(head, &config)?;
     }
     let who = match access.auth {
         _ if !tokens.required() => Identity::ANYBODY,
-        _ if face.knows_tokens => Identity::OPEN,
+        _ if is_probe || face.knows_tokens => Identity::OPEN,
         FaceAuth::Token => {
             let who = client.identify(thread, head, id).await?;
             // Names are asked for one by one.

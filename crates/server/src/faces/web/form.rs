@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::head::Head;
 
-/// The parameters of a request; of two with one name the first counts.
+/// The parameters of a request; of two with one name the first counts, unless they are asked for together.
 #[derive(Debug)]
 pub(crate) struct Form<'r> {
     query: &'r str,
@@ -43,6 +43,15 @@ impl<'r> Form<'r> {
         self.pairs()
             .find_map(|(name, value)| (name == wanted).then_some(value))
     }
+
+    /// The values of all parameters with one name, a comma between, as Spring reads a text.
+    pub(crate) fn joined(&self, wanted: &str) -> Option<Cow<'r, str>> {
+        let mut all = self
+            .pairs()
+            .filter_map(|(name, value)| (name == wanted).then_some(value));
+        let first = all.next()?;
+        Some(all.fold(first, |joined, value| format!("{joined},{value}").into()))
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +77,8 @@ mod tests {
         ];
         assert_eq!(got, expected.map(|text| text.map(str::to_string)));
         assert_eq!(Form::of_query(&head).get("d"), None);
+        assert_eq!(form.joined("a").as_deref(), Some("1,2,3"));
+        assert_eq!((form.joined("c").as_deref(), form.joined("f")), (Some(""), None));
         let json = Head {
             content_type: Some("application/json"),
             ..head

@@ -1,14 +1,11 @@
 //! The head of a request: who asks, for what form of answer, and whether they may.
 
-use std::net::IpAddr;
-
 use hyper::Version;
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 
 use super::body::BodyLimit;
 use crate::auth::{Identity, Presented, Tokens};
-use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::Answer;
 use crate::transport::Endpoint;
@@ -26,6 +23,10 @@ pub(crate) struct Head<'r> {
     pub(crate) origin: Option<&'r str>,
     /// Where a browser says that the request comes from (`Sec-Fetch-Site`).
     pub(crate) fetch_site: Option<&'r str>,
+    /// How the same would use the answer (`Sec-Fetch-Mode`); Node's `fetch` sends this one alone.
+    pub(crate) fetch_mode: Option<&'r str>,
+    /// There is another header that browsers send and hardly anything else (`is_mark`).
+    pub(crate) is_marked: bool,
     /// The page that a request comes from.
     pub(crate) referer: Option<&'r str>,
     pub(crate) user_agent: Option<&'r str>,
@@ -97,6 +98,8 @@ impl<'r> Head<'r> {
             host: if hosts > 1 { Some("") } else { text(header::HOST) },
             origin: text(header::ORIGIN),
             fetch_site: text(HeaderName::from_static("sec-fetch-site")),
+            fetch_mode: text(HeaderName::from_static("sec-fetch-mode")),
+            is_marked: parts.headers.keys().any(|name| is_mark(name.as_str().as_bytes())),
             referer: text(header::REFERER),
             user_agent: text(header::USER_AGENT),
             accept_language: text(header::ACCEPT_LANGUAGE),
@@ -119,35 +122,9 @@ impl<'r> Head<'r> {
         self.chunked
     }
 
-    /// Refuses host names that do not belong to a server on loopback: a web site whose name was pointed at
-    /// 127.0.0.1 (DNS rebinding) is not a client. Where tokens are needed they prove that better, and a proxy on the
-    /// same machine passes on the name that it was asked by.
-    pub(crate) fn check_host(&self, config: &Config, tokens: &Tokens) -> Answer<()> {
-        let Some(local) = self.local.filter(|local| local.is_local()) else {
-            return Ok(());
-        };
-        let host = match self.authority.or(self.host) {
-            Some(host) => host,
-            None if self.is_http_10 => return Ok(()),
-            None => return Err(ServiceError::new(Code::Protocol, "the request has no Host")),
-        };
-        let name = host_name(host);
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-        let known = name.eq_ignore_ascii_case("localhost")
-            || bare.unwrap_or(name).parse::<IpAddr>().is_ok()
-            || config
-                .http_hosts
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(name));
-        if known || tokens.required() {
-            return Ok(());
-        }
-        let shown: String = host.chars().take(80).collect();
-        Err(ServiceError::new(
-            Code::WrongHost,
-            format!("host {shown:?} does not belong to this server on {local}"),
-        )
-        .with_hint("add the name to server.http.hosts"))
+    /// The host that is asked for, with its port.
+    pub(crate) fn asked_by(&self) -> Option<&'r str> {
+        self.authority.or(self.host)
     }
 
     /// Refuses the promise that the same request sent again does nothing: nobody keeps it yet.
@@ -242,11 +219,14 @@ fn weight_of(media: Media, accept: &str) -> f32 {
     found.map_or(0.0, |(_, weight)| weight)
 }
 
-/// A host without its port.
-fn host_name(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
-        _ => host,
+/// Whether a header is one of those that only browsers send, in whatever case, and that nothing else is read from.
+pub(crate) fn is_mark(name: &[u8]) -> bool {
+    let is = |mark: &str| name.eq_ignore_ascii_case(mark.as_bytes());
+    match name.len() {
+        3 => is("dnt"),
+        14 if is("sec-fetch-mode") || is("sec-fetch-site") => false,
+        25 if is("upgrade-insecure-requests") => true,
+        length => length > 4 && name[..4].eq_ignore_ascii_case(b"sec-"),
     }
 }
 
@@ -280,56 +260,5 @@ mod tests {
         ] {
             assert_eq!(preferred(accept), media, "{accept}");
         }
-    }
-
-    #[test]
-    fn hosts_lose_their_port_and_nothing_else() {
-        for (host, name) in [
-            ("localhost:7600", "localhost"),
-            ("127.0.0.1", "127.0.0.1"),
-            ("[::1]:7600", "[::1]"),
-            ("[::1]", "[::1]"),
-            ("evil.example:80", "evil.example"),
-        ] {
-            assert_eq!(host_name(host), name);
-        }
-    }
-
-    fn is_own(host: Option<&str>, is_http_10: bool, local: &str) -> bool {
-        let config = Config {
-            http_hosts: vec!["ids.internal".into()],
-            ..Config::default()
-        };
-        let local: Endpoint = local.parse().unwrap();
-        Head {
-            host,
-            is_http_10,
-            local: Some(&local),
-            ..Head::default()
-        }
-        .check_host(&config, &Tokens::default())
-        .is_ok()
-    }
-
-    #[test]
-    fn names_pointed_at_loopback_are_refused_there() {
-        for (host, own) in [
-            ("localhost:7600", true),
-            ("LocalHost", true),
-            ("127.0.0.1:1", true),
-            ("[::1]:7600", true),
-            ("10.1.2.3", true),
-            ("ids.internal:7600", true),
-            ("evil.example", false),
-            ("localhost.evil.example", false),
-            ("127.0.0.1.evil.example", false),
-            ("", false),
-        ] {
-            assert_eq!(is_own(Some(host), false, "127.0.0.1:7600"), own, "{host}");
-            assert_eq!(is_own(Some(host), false, "unix:/run/mint.sock"), own, "{host}");
-            assert!(is_own(Some(host), false, "10.0.0.1:7600"), "{host}");
-        }
-        assert!(!is_own(None, false, "127.0.0.1:7600"));
-        assert!(is_own(None, true, "127.0.0.1:7600"));
     }
 }

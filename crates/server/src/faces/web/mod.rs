@@ -8,11 +8,12 @@
 //! | `strict` | heads that must not be served |
 //! | `head`, `body`, `form` | who asks for what: head, body, query and forms |
 //! | `html` | text in pages |
-//! | `cors` | pages of other sites |
+//! | `cors`, `host` | pages of other sites; foreign names that were pointed here |
 //! | `answer`, `date` | answers |
 //! | `h2`, `frames`, `rpc` | HTTP/2, which hyper frames; which frames go by; calls of gRPC on it |
 //! | `wire`, `pieces` | what it reads from and writes to; bodies, counted until they have left |
-//! | `foreign`, `spring` | what the faces of other systems have in common; those of them that Spring Boot serves |
+//! | `foreign` | what the faces of other systems have in common |
+//! | `spring`, `servlet` | those of them that Spring Boot serves: answers and paths |
 
 pub(crate) mod answer;
 pub(crate) mod body;
@@ -24,6 +25,7 @@ pub(crate) mod form;
 mod frames;
 mod h2;
 pub(crate) mod head;
+pub(crate) mod host;
 pub(crate) mod html;
 pub(crate) mod io;
 mod open;
@@ -31,6 +33,7 @@ mod pieces;
 pub(crate) mod plain;
 pub(crate) mod rpc;
 pub(crate) mod sent;
+pub(crate) mod servlet;
 pub(crate) mod spring;
 pub(crate) mod strict;
 mod wire;

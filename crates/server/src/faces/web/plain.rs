@@ -12,7 +12,7 @@ use memchr::memchr;
 
 use super::answer::Response;
 use super::h2::PREFACE;
-use super::head::Head;
+use super::head::{Head, is_mark};
 use super::strict::{self, Framing, Strict};
 use super::{Guest, Site, date};
 use crate::error::{Code, ServiceError};
@@ -295,13 +295,17 @@ fn take_header<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
         10 if is("user-agent") => &mut head.user_agent,
         13 if is("authorization") => &mut head.authorization,
         14 if is("sec-fetch-site") => &mut head.fetch_site,
+        14 if is("sec-fetch-mode") => &mut head.fetch_mode,
         14 if is("content-length") && value == "0" => &mut head.content_length,
         14 if is("content-length") => return None,
         14 if is("http2-settings") => return None,
         15 if is("accept-language") => &mut head.accept_language,
         15 if is("idempotency-key") => &mut head.idempotency_key,
         17 if is("transfer-encoding") => return None,
-        _ => return Some(()),
+        _ => {
+            head.is_marked |= is_mark(name);
+            return Some(());
+        }
     };
     // What stands twice is not for us.
     slot.replace(value).is_none().then_some(())

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::answer::Response;
 use super::head::Head;
 use super::html::escape;
+use super::servlet;
 use crate::error::{Code, ServiceError};
 
 /// Text, where the client does not say what it wants.
@@ -20,38 +21,57 @@ pub(crate) const JSON: &str = "application/json;charset=UTF-8";
 /// Pages.
 pub(crate) const HTML: &str = "text/html;charset=UTF-8";
 
-/// The content type of a number or a text: the first type that the client names whole, by weight and then by place.
-pub(crate) fn media_type(accept: Option<&str>) -> Cow<'static, str> {
-    let Some(name) = accept.and_then(preferred) else {
-        return TEXT.into();
-    };
-    match name.to_ascii_lowercase().as_str() {
-        "text/plain" => TEXT.into(),
-        "application/json" => JSON.into(),
-        "text/html" => HTML.into(),
-        other => format!("{other};charset=UTF-8").into(),
+/// The content type of a number or a text: that of the path's ending, else what the client accepts.
+pub(crate) fn media_type(head: &Head<'_>) -> Cow<'static, str> {
+    match servlet::extension(head.path).and_then(servlet::type_of) {
+        Some(media) => format!("{media};charset=UTF-8").into(),
+        None => accepted(head.accept),
     }
 }
 
-/// Whether pages are wanted rather than documents.
-fn wants_html(accept: Option<&str>) -> bool {
-    media_type(accept) == HTML
+/// The first type that the client names whole, by weight and then by place, and its character set.
+fn accepted(accept: Option<&str>) -> Cow<'static, str> {
+    let Some((name, charset)) = accept.and_then(preferred) else {
+        return TEXT.into();
+    };
+    match (name.to_ascii_lowercase().as_str(), charset) {
+        ("text/plain", UTF_8) => TEXT.into(),
+        ("application/json", UTF_8) => JSON.into(),
+        ("text/html", UTF_8) => HTML.into(),
+        (other, charset) => format!("{other};charset={charset}").into(),
+    }
 }
 
-fn preferred(accept: &str) -> Option<&str> {
-    let mut best: Option<(f32, &str)> = None;
+const UTF_8: &str = "UTF-8";
+/// Character sets that a client may ask for: digits are the same bytes in each.
+const CHARSETS: [&str; 6] = [UTF_8, "ISO-8859-1", "US-ASCII", "GBK", "GB2312", "GB18030"];
+
+/// Whether pages are wanted rather than documents.
+fn wants_html(accept: Option<&str>) -> bool {
+    accepted(accept) == HTML
+}
+
+fn preferred(accept: &str) -> Option<(&str, &'static str)> {
+    let mut best: Option<(f32, (&str, &str))> = None;
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
         let Some(name) = parts.next().filter(|name| is_whole(name)) else {
             continue;
         };
-        let weight = parts.find_map(|part| part.strip_prefix("q="));
-        let weight = weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0));
+        let (mut weight, mut charset) = (1.0, UTF_8);
+        for part in parts {
+            if let Some(text) = part.strip_prefix("q=") {
+                weight = text.parse().unwrap_or(0.0);
+            } else if let Some(text) = part.strip_prefix("charset=") {
+                let known = CHARSETS.iter().find(|known| known.eq_ignore_ascii_case(text));
+                charset = known.unwrap_or(&UTF_8);
+            }
+        }
         if weight > 0.0 && best.is_none_or(|(highest, _)| weight > highest) {
-            best = Some((weight, name));
+            best = Some((weight, (name, charset)));
         }
     }
-    best.map(|(_, name)| name)
+    best.map(|(_, named)| named)
 }
 
 /// Whether this is one media type, and not many.
@@ -149,8 +169,25 @@ mod tests {
             (Some("image/png;q=0, */*"), TEXT),
             (Some("no type at all, ,;;q=, text/x y"), TEXT),
             (Some("text/<script>"), TEXT),
+            (
+                Some("text/plain;charset=iso-8859-1"),
+                "text/plain;charset=ISO-8859-1",
+            ),
+            (Some("text/html; charset=utf-8; q=0.9"), HTML),
+            (Some("text/plain;charset=UTF-16"), TEXT),
+            (Some("text/plain;charset=\"\r\n\""), TEXT),
         ] {
-            assert_eq!(media_type(accept), expected, "{accept:?}");
+            let head = Head {
+                path: "/a.b/c",
+                accept,
+                ..Head::default()
+            };
+            assert_eq!(media_type(&head), expected, "{accept:?}");
+            let head = Head {
+                path: "/a/b.json",
+                ..head
+            };
+            assert_eq!(media_type(&head), JSON, "{accept:?}");
         }
     }
 }

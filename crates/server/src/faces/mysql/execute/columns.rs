@@ -43,6 +43,10 @@ pub(super) fn all_columns(from: &From) -> Vec<Column> {
             let columns = SEQUENCE_COLUMNS.iter();
             columns.map(|name| Column::new(name, column_kind(name))).collect()
         }
+        From::Library(library) => {
+            let columns = library.columns().iter();
+            columns.map(|(name, kind)| Column::new(name, *kind)).collect()
+        }
         From::Catalogue(_) => texts(&TABLE_COLUMNS),
     }
 }

@@ -4,13 +4,16 @@
 //! | --- | --- |
 //! | `value` | expressions |
 //! | `numbers` | numbers and ids: tickets, `NEXTVAL`, `SETVAL`, `LAST_INSERT_ID(id + n)` |
+//! | `library`, `machines` | the tables of libraries |
 //! | `query`, `columns`, `like` | `SELECT` |
 //! | `definition` | sequences are made, changed and dropped |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
 mod columns;
 mod definition;
+mod library;
 mod like;
+mod machines;
 mod numbers;
 mod query;
 mod setting;
@@ -100,6 +103,7 @@ impl Execution<'_> {
             }
             Statement::Ticket(ticket) => self.ticket(ticket).await,
             Statement::Advance(advance) => self.advance(advance).await,
+            Statement::Library(change) => self.library_change(change).await,
             Statement::Create(create) => self.create(create).await,
             Statement::AlterTable(name, next) => self.alter_table(name, next.as_ref()).await,
             Statement::AlterSequence(alter) => self.alter_sequence(alter).await,
@@ -136,6 +140,7 @@ impl Execution<'_> {
     fn transaction(&mut self, transaction: Transaction) {
         match transaction {
             Transaction::Begin { read_only } => {
+                self.session.end_transaction();
                 self.session.in_transaction = true;
                 self.session.is_read_only = read_only;
             }

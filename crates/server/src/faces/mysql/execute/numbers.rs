@@ -87,13 +87,27 @@ impl Execution<'_> {
     /// Refuses a sequence that is not there, unless a first use may make it.
     async fn must_exist(&self, key: &str) -> Result<(), ServiceError> {
         let name = self.thread.service().name(key.as_bytes())?;
-        if self.thread.config().faces.mysql.keys.create || self.thread.exists(key.as_bytes()).await? {
+        if self.thread.exists(key.as_bytes()).await? {
             return Ok(());
         }
-        Err(ServiceError::new(
-            Code::NotFound,
-            format!("there is no sequence {name}"),
-        ))
+        if !self.thread.config().faces.mysql.keys.create {
+            return Err(ServiceError::new(
+                Code::NotFound,
+                format!("there is no sequence {name}"),
+            ));
+        }
+        // An import of a whole server has called it by its database, too.
+        let full = format!("{}.{name}", self.session.database);
+        match Name::new(&full).is_ok() && self.thread.exists(full.as_bytes()).await? {
+            false => Ok(()),
+            true => Err(ServiceError::new(
+                Code::Exists,
+                format!("there is a sequence {full}, and {name} would begin at 1 beside it"),
+            )
+            .with_hint(format!(
+                "faces.mysql.names = {{ \"{name}\" = \"{full}\" }} says that it is meant"
+            ))),
+        }
     }
 
     /// Nothing is taken or changed in a transaction that only reads.

@@ -14,6 +14,7 @@ use crate::error::{Answer, Code};
 use crate::faces::mysql::answer::Column;
 use crate::faces::mysql::plan::{Condition, Expression, From, Item, Select};
 use crate::faces::mysql::refusal::{Refusal, Verb};
+use crate::faces::mysql::tables::Library;
 use crate::faces::mysql::value::{Kind, Value};
 use crate::faces::sql::names::SqlName;
 use crate::service::Service;
@@ -45,6 +46,9 @@ impl Execution<'_> {
                     let kind = match (expression, &select.from) {
                         (Expression::Column(_), From::Series(_)) => Kind::Unsigned,
                         (Expression::Column(column), From::Table(_)) => column_kind(column),
+                        (Expression::Column(column), From::Library(library)) => {
+                            library.kind(column).unwrap_or(Kind::Text)
+                        }
                         _ => self.kind(expression),
                     };
                     columns.push(Column::new(name.as_bytes(), kind));
@@ -101,6 +105,8 @@ impl Execution<'_> {
             From::Nothing => self.rows_of(select, vec![Vec::new()], limit).await,
             From::Series(series) => self.series(select, *series, limit).await,
             From::Table(name) => self.table(select, name, limit).await,
+            From::Library(Library::Machines) => self.machine_rows(select, limit).await,
+            From::Library(library) => self.library_rows(select, *library, limit).await,
             From::Catalogue(table) => {
                 let rows = self.catalogue(select, table).await?;
                 self.rows_of(select, rows, limit).await
@@ -121,7 +127,7 @@ impl Execution<'_> {
         }
     }
 
-    fn check_size(&self, columns: usize, values: u128) -> Outcome<()> {
+    pub(super) fn check_size(&self, columns: usize, values: u128) -> Outcome<()> {
         let max = self.thread.config().max_count;
         let rows = values / columns.max(1) as u128;
         // A row of many columns is as much to write as many rows of one.
@@ -132,7 +138,7 @@ impl Execution<'_> {
     }
 
     /// Rows out of the columns that each has.
-    async fn rows_of(
+    pub(super) async fn rows_of(
         &mut self,
         select: &Select,
         rows: Vec<Vec<(&'static str, Value)>>,
@@ -304,7 +310,7 @@ impl Execution<'_> {
         Ok(rows)
     }
 
-    async fn fits(&mut self, select: &Select, row: Row<'_>) -> Outcome<bool> {
+    pub(super) async fn fits(&mut self, select: &Select, row: Row<'_>) -> Outcome<bool> {
         for condition in &select.conditions {
             let of = |column: &str| {
                 row.iter()
@@ -328,7 +334,7 @@ impl Execution<'_> {
                     let known = of(column).and_then(Value::to_text);
                     known.is_some_and(|known| like(&pattern, &known))
                 }
-                Condition::Other => false,
+                Condition::Above(..) | Condition::Other => false,
             };
             if !fits {
                 return Ok(false);
@@ -484,7 +490,7 @@ fn number_of(series: Series, place: u128) -> Value {
     }
 }
 
-fn counts(select: &Select) -> bool {
+pub(super) fn counts(select: &Select) -> bool {
     matches!(
         &select.items[..],
         [Item::One {

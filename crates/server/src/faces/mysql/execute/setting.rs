@@ -98,7 +98,7 @@ impl Execution<'_> {
         if name.eq_ignore_ascii_case("autocommit") {
             let on = value.as_ref().map_or(Some(true), as_switch);
             let on = on.ok_or_else(|| refused(NotSet::Value))?;
-            if on && !self.session.autocommit {
+            if on != self.session.autocommit && (on || !self.session.in_transaction) {
                 self.session.end_transaction();
             }
             self.session.autocommit = on;

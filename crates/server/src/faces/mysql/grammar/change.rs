@@ -2,8 +2,10 @@
 
 use super::query::series;
 use super::{Parser, Read};
-use crate::faces::mysql::plan::{Advance, Expression, Operator, Statement, Ticket};
+use crate::faces::mysql::library::added;
+use crate::faces::mysql::plan::{Advance, Expression, Statement, Ticket};
 use crate::faces::mysql::refusal::Refusal;
+use crate::faces::mysql::tables::Library;
 use crate::faces::sql::names::SqlName;
 
 /// The rows that are to be made.
@@ -17,14 +19,21 @@ impl Parser<'_> {
     /// From behind `INSERT` or `REPLACE` on.
     pub(super) fn insert(&mut self, replaces: bool) -> Read<Statement> {
         let start = *self;
+        let mut ignores = false;
         while ["LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE"]
             .iter()
             .any(|word| self.is(word))
         {
+            ignores |= self.is("IGNORE");
             self.advance()?;
         }
         let _ = self.takes("INTO")?;
         let table = self.table()?;
+        if let Some(library) = Library::named(&table.name)
+            && let Some(statement) = self.library_insert(library, replaces, ignores)?
+        {
+            return Ok(statement);
+        }
         let rows = match () {
             () if self.takes("SET")? => self.assigned_row()?,
             () if self.token.is_symbol("(") => {
@@ -70,6 +79,11 @@ impl Parser<'_> {
         let _ = self.takes("IGNORE")?;
         let table = self.table()?;
         self.expect("SET")?;
+        if let Some(library) = Library::named(&table.name)
+            && let Some(statement) = self.library_update(library)?
+        {
+            return Ok(statement);
+        }
         let by = self.advance_by()?;
         if self.takes("WHERE")? || self.takes("ORDER")? || self.takes("LIMIT")? {
             self.skip_statement()?;
@@ -107,7 +121,7 @@ impl Parser<'_> {
     }
 
     /// `(a, b)`, which may be empty.
-    fn columns(&mut self) -> Read<Vec<String>> {
+    pub(super) fn columns(&mut self) -> Read<Vec<String>> {
         self.expect_symbol("(")?;
         let mut columns = Vec::new();
         while !self.token.is_symbol(")") {
@@ -135,12 +149,7 @@ impl Parser<'_> {
             rows.count += 1;
             let expected = columns.map_or(values, <[String]>::len);
             if values != expected && values > 0 || values == 0 && expected > 0 {
-                let text = format!("Column count doesn't match value count at row {}", rows.count);
-                return Err(Refusal {
-                    errno: 1136,
-                    ..Refusal::arguments(text)
-                }
-                .with_state("21S01"));
+                return Err(Refusal::column_count(rows.count));
             }
             rows.push(id);
             if !self.takes_symbol(",")? {
@@ -233,8 +242,8 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             let before = *self;
             match self.expression() {
-                Ok(Expression::LastInsertId(Some(next))) => match advance(&name, *next) {
-                    Some(found) if by.is_none() => by = Some(found),
+                Ok(Expression::LastInsertId(Some(next))) => match added(&name.name, &next) {
+                    Some(found) if by.is_none() => by = Some(found.clone()),
                     _ => return Ok(None),
                 },
                 Ok(_) => {}
@@ -247,16 +256,6 @@ impl Parser<'_> {
                 return Ok(by);
             }
         }
-    }
-}
-
-/// `n` of `id + n` or `n + id`.
-fn advance(name: &SqlName, next: Expression) -> Option<Expression> {
-    let is_it = |side: &Expression| matches!(side, Expression::Column(column) if **column == *name.name);
-    match next {
-        Expression::Arithmetic(Operator::Plus, left, right) if is_it(&left) => Some(*right),
-        Expression::Arithmetic(Operator::Plus, left, right) if is_it(&right) => Some(*left),
-        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::query::series;
 use super::{Parser, Read};
 use crate::faces::mysql::plan::{AlterSequence, Create, Drop, IfExists, Options, Statement};
 use crate::faces::mysql::refusal::Refusal;
+use crate::faces::mysql::tables::Library;
 use crate::faces::sql::names::SqlName;
 use crate::faces::sql::token::Kind;
 
@@ -21,6 +22,7 @@ impl Parser<'_> {
                 self.skip_statement()?;
                 return Ok(Statement::Nothing);
             }
+            () if self.takes("INDEX")? => return self.index(&start),
             () => return Err(start.not_here()),
         };
         let skips = self.takes_all(&["IF", "NOT", "EXISTS"])?;
@@ -39,7 +41,12 @@ impl Parser<'_> {
         };
         let options = match is_sequence {
             true => self.options(false)?,
-            false => self.table_options(&start)?,
+            false => match self.table_options(&start)? {
+                Some(options) => options,
+                // What a library makes is there.
+                None if Library::named(&name.name).is_some() && !replaces => return Ok(Statement::Nothing),
+                None => return Err(Refusal::not_here("CREATE TABLE without AUTO_INCREMENT")),
+            },
         };
         Ok(Statement::Create(Create {
             name,
@@ -49,8 +56,19 @@ impl Parser<'_> {
         }))
     }
 
-    /// The columns of a table, one of which must count, and where it begins.
-    fn table_options(&mut self, start: &Self) -> Read<Options> {
+    /// From behind `CREATE INDEX` on: on a library's table alone, where there is nothing to do.
+    fn index(&mut self, start: &Self) -> Read<Statement> {
+        let _ = self.takes_all(&["IF", "NOT", "EXISTS"])?;
+        self.name()?;
+        self.expect("ON")?;
+        match Library::named(&self.name()?.name) {
+            Some(_) => self.skip_statement().map(|()| Statement::Nothing),
+            None => Err(start.not_here()),
+        }
+    }
+
+    /// The columns of a table, and where it begins; `None`: no column counts.
+    fn table_options(&mut self, start: &Self) -> Read<Option<Options>> {
         if !self.token.is_symbol("(") {
             return Err(start.not_here());
         }
@@ -72,7 +90,8 @@ impl Parser<'_> {
             }
         }
         if !counts {
-            return Err(Refusal::not_here("CREATE TABLE without AUTO_INCREMENT"));
+            self.skip_statement()?;
+            return Ok(None);
         }
         let mut options = Options::default();
         while !self.is_at_statement_end() {
@@ -87,7 +106,7 @@ impl Parser<'_> {
                 false => self.advance()?,
             }
         }
-        Ok(options)
+        Ok(Some(options))
     }
 
     /// From behind `ALTER` on.

@@ -5,12 +5,14 @@
 //! | `expression` | values, functions, arithmetic |
 //! | `query` | `SELECT`, `DO`, `UNION ALL` |
 //! | `change` | `INSERT`, `REPLACE`, `UPDATE`, `DELETE` |
+//! | `library` | the tables of libraries |
 //! | `definition` | `CREATE`, `ALTER`, `DROP` |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
 mod change;
 mod definition;
 mod expression;
+mod library;
 mod query;
 mod setting;
 

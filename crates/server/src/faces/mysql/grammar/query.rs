@@ -6,6 +6,7 @@ use super::{Parser, Read};
 use crate::error::Code;
 use crate::faces::mysql::plan::{Condition, Expression, From, Item, Select, Statement};
 use crate::faces::mysql::refusal::Refusal;
+use crate::faces::mysql::tables::{Library, MAX_MACHINE};
 use crate::faces::sql::names::SqlName;
 use crate::faces::sql::token::Kind;
 
@@ -50,11 +51,12 @@ impl Parser<'_> {
         }
         select.limit = self.limit()?;
         // Locks are of rows, which there are none of.
-        if self.takes_all(&["FOR", "UPDATE"])? || self.takes_all(&["FOR", "SHARE"])? {
+        let mut locks = self.takes_all(&["FOR", "UPDATE"])? || self.takes_all(&["FOR", "SHARE"])?;
+        if locks {
             let _ = self.takes("NOWAIT")? || self.takes_all(&["SKIP", "LOCKED"])?;
         }
-        self.takes_all(&["LOCK", "IN", "SHARE", "MODE"])?;
-        Ok(select)
+        locks |= self.takes_all(&["LOCK", "IN", "SHARE", "MODE"])?;
+        select.of_library(locks)
     }
 
     /// What is shown.
@@ -132,7 +134,7 @@ impl Parser<'_> {
     }
 
     /// What rows must have: comparisons of columns, all of which hold.
-    fn conditions(&mut self) -> Read<Vec<Condition>> {
+    pub(super) fn conditions(&mut self) -> Read<Vec<Condition>> {
         let mut all = Vec::new();
         loop {
             let before = *self;
@@ -171,6 +173,9 @@ impl Parser<'_> {
         let Expression::Column(name) = left else {
             return Ok(Condition::Other);
         };
+        if self.takes_symbol(">")? {
+            return Ok(Condition::Above(lower(&name), self.sum_of_condition()?));
+        }
         if self.takes("LIKE")? {
             return Ok(Condition::Like(lower(&name), self.sum_of_condition()?));
         }
@@ -220,6 +225,27 @@ impl Parser<'_> {
     }
 }
 
+impl Select {
+    /// As a query of a library's table, where it is one. Whoever locks such a row reckons with nobody taking its numbers
+    /// meanwhile.
+    fn of_library(mut self, locks: bool) -> Read<Select> {
+        let From::Table(name) = &self.from else {
+            return Ok(self);
+        };
+        let Some(library) = Library::named(&name.name).filter(|library| library.has_all(&self)) else {
+            return Ok(self);
+        };
+        if locks {
+            return Err(Refusal::not_here(&format!(
+                "a lock on a row of {}: UPDATE reserves numbers, and the SELECT after it tells them",
+                library.table()
+            )));
+        }
+        self.from = From::Library(library);
+        Ok(self)
+    }
+}
+
 /// The series of a name that is one. In every database there are all of them.
 pub(super) fn series(name: &SqlName) -> Read<Option<Series>> {
     if !name.name.starts_with("seq_") {
@@ -245,12 +271,16 @@ pub(super) fn check_columns(select: &Select) -> Read<()> {
     let is_known = |column: &str| match &select.from {
         From::Nothing => false,
         From::Series(_) => column.eq_ignore_ascii_case("seq"),
-        From::Table(_) | From::Catalogue(_) => true,
+        From::Table(_) | From::Library(_) | From::Catalogue(_) => true,
     };
+    let is_machines = select.from == From::Library(Library::Machines);
     for item in &select.items {
         let Item::One { expression, .. } = item else {
             continue;
         };
+        if !is_machines && expression.column(&|column| column == MAX_MACHINE).is_some() {
+            return Err(Refusal::not_here("MAX(…)"));
+        }
         if let Some(column) = expression.column(&|column| !is_known(column)) {
             return Err(Refusal::no_column(column, "SELECT"));
         }

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::faces::mysql::plan::{Change, NewRow};
 use crate::faces::mysql::plan::{Expression, From, Item, Select};
+use crate::faces::mysql::tables::Library;
 
 fn one(text: &str) -> Result<Statement, Refusal> {
     let mut parsed = parse(text);
@@ -299,6 +301,189 @@ fn what_clients_send_at_their_start_is_read() {
     ] {
         assert!(one(text).is_ok(), "{text}: {:?}", one(text));
     }
+}
+
+/// What an UPDATE or INSERT on a library's table is read as; `None`: as anything else.
+fn of_library(text: &str) -> Option<(Library, Change)> {
+    match one(text) {
+        Ok(Statement::Library(asked)) => Some((asked.table, asked.change)),
+        _ => None,
+    }
+}
+
+#[test]
+fn libraries_add_to_a_row() {
+    use Expression::{Integer, Parameter, Text};
+    let text = |text: &str| Text(text.into());
+    for (statement, table, key, count) in [
+        (
+            "update cosid set last_max_id=(last_max_id + ?),last_fetch_time=unix_timestamp() where name = ?;",
+            Library::Cosid,
+            Parameter(1),
+            Some(Parameter(0)),
+        ),
+        (
+            "UPDATE `shop`.`COSID` SET `last_fetch_time` = UNIX_TIMESTAMP(), `last_max_id` = 100 + `last_max_id`\n\tWHERE `name` = 'shop.orders'",
+            Library::Cosid,
+            text("shop.orders"),
+            Some(Integer(100)),
+        ),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?",
+            Library::Leaf,
+            Parameter(0),
+            None,
+        ),
+        (
+            "update leaf_alloc set max_id = max_id + 2000 /* custom */ where biz_tag = 'orders'",
+            Library::Leaf,
+            text("orders"),
+            Some(Integer(2000)),
+        ),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + ?, update_time = now() WHERE biz_tag = ?",
+            Library::Leaf,
+            Parameter(1),
+            Some(Parameter(0)),
+        ),
+    ] {
+        let expected = Change::Take { key, count };
+        assert_eq!(of_library(statement), Some((table, expected)), "{statement}");
+    }
+}
+
+#[test]
+fn what_libraries_do_not_do_with_their_rows_is_refused() {
+    for (statement, errno) in [
+        // It would not be one row.
+        ("UPDATE leaf_alloc SET max_id = max_id + step", 1235),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + 5 WHERE biz_tag IN ('a', 'b')",
+            1235,
+        ),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + 5 WHERE biz_tag = 'a' OR 1",
+            1235,
+        ),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + 5 WHERE biz_tag = 'a' AND step = 5",
+            1235,
+        ),
+        (
+            "UPDATE cosid SET last_max_id = last_max_id + 5 WHERE name = 'a' LIMIT 1",
+            1235,
+        ),
+        // It would not be a run.
+        ("UPDATE leaf_alloc SET max_id = 5 WHERE biz_tag = 'a'", 1235),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id - 5 WHERE biz_tag = 'a'",
+            1235,
+        ),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + max_id WHERE biz_tag = 'a'",
+            1235,
+        ),
+        (
+            "UPDATE cosid SET last_max_id = last_max_id + step WHERE name = 'a'",
+            1235,
+        ),
+        (
+            "UPDATE cosid SET last_max_id = last_max_id + 1, name = 'b' WHERE name = 'a'",
+            1235,
+        ),
+        ("UPDATE leaf_alloc SET step = 5 WHERE biz_tag = 'a'", 1210),
+        (
+            "UPDATE leaf_alloc SET max_id = max_id + 5, step = 5 WHERE biz_tag = 'a'",
+            1210,
+        ),
+        ("DELETE FROM leaf_alloc WHERE biz_tag = 'a'", 1235),
+        // Who locks a row reckons with nobody taking its numbers.
+        (
+            "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'a' FOR UPDATE",
+            1235,
+        ),
+        (
+            "SELECT last_max_id FROM cosid WHERE name = 'a' LOCK IN SHARE MODE",
+            1235,
+        ),
+        ("REPLACE INTO leaf_alloc (biz_tag, max_id) VALUES ('a', 1)", 1235),
+        (
+            "INSERT INTO leaf_alloc (biz_tag, max_id) VALUES ('a', 1) ON DUPLICATE KEY UPDATE max_id = 1",
+            1235,
+        ),
+        ("INSERT INTO leaf_alloc (biz_tag, max_id) VALUES ('a')", 1136),
+        ("CREATE OR REPLACE TABLE leaf_alloc (biz_tag varchar(128))", 1235),
+    ] {
+        assert_eq!(one(statement).unwrap_err().errno, errno, "{statement}");
+    }
+}
+
+#[test]
+fn libraries_make_rows_and_tables() {
+    for (statement, rows, first) in [
+        (
+            "insert into cosid (name, last_max_id,last_fetch_time) value (?, ?,unix_timestamp());",
+            1,
+            (Expression::Parameter(0), Some(Expression::Parameter(1))),
+        ),
+        (
+            "INSERT INTO leaf_alloc(max_id, step, description, biz_tag) VALUES (1, 2000, 'a (test)', 'x'), (DEFAULT, 1, NULL, 'y')",
+            2,
+            (Expression::Text("x".into()), Some(Expression::Integer(1))),
+        ),
+        (
+            "insert ignore into `leaf_alloc` values ('x', 5, 2000, 'd', CURRENT_TIMESTAMP)",
+            1,
+            (Expression::Text("x".into()), Some(Expression::Integer(5))),
+        ),
+    ] {
+        let Some((_, Change::Insert { rows: made, ignores })) = of_library(statement) else {
+            panic!("{statement}: {:?}", one(statement))
+        };
+        assert_eq!(made.len(), rows, "{statement}");
+        assert_eq!(ignores, statement.contains("ignore"));
+        let NewRow { key, at } = made[0].clone();
+        assert_eq!((key, at), first, "{statement}");
+    }
+    for table in [
+        "create table if not exists cosid\n(\n    name varchar(100) not null comment '{namespace}.{name}',\n    last_max_id bigint unsigned not null default 0,\n    last_fetch_time bigint unsigned not null default 0,\n    constraint cosid_pk\n        primary key (name)\n) engine = InnoDB;",
+        "CREATE TABLE `leaf_alloc` (`biz_tag` varchar(128) NOT NULL DEFAULT '', `max_id` bigint(20) NOT NULL DEFAULT '1', `step` int(11) NOT NULL, PRIMARY KEY (`biz_tag`)) ENGINE=InnoDB DEFAULT CHARSET=utf8",
+    ] {
+        assert_eq!(one(table), Ok(Statement::Nothing), "{table}");
+    }
+    // A table of that name with other columns is a ticket's.
+    assert_eq!(
+        ticket("INSERT INTO cosid (stub) VALUES ('a')"),
+        (1, vec![], false)
+    );
+    let Ok(Statement::Create(_)) = one("CREATE TABLE cosid (id BIGINT AUTO_INCREMENT PRIMARY KEY)") else {
+        panic!("no table of tickets")
+    };
+}
+
+#[test]
+fn libraries_look_at_their_rows() {
+    let from = |text: &str| match one(text) {
+        Ok(Statement::Select(selects)) => selects[0].from.clone(),
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, table) in [
+        ("select last_max_id from cosid where name = ?;", Library::Cosid),
+        (
+            "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?",
+            Library::Leaf,
+        ),
+        (
+            "SELECT biz_tag, max_id, step, update_time FROM leaf_alloc",
+            Library::Leaf,
+        ),
+        ("SELECT `biz_tag` FROM `shop`.`Leaf_Alloc`", Library::Leaf),
+        ("SELECT COUNT(*) FROM leaf_alloc", Library::Leaf),
+        ("SELECT * FROM cosid", Library::Cosid),
+    ] {
+        assert_eq!(from(text), From::Library(table), "{text}");
+    }
+    assert!(matches!(from("SELECT id FROM cosid"), From::Table(_)));
 }
 
 proptest! {

@@ -75,15 +75,16 @@ impl Shown {
 
 /// One run without a hole of as many numbers as `count` says. With 0 it reads: an empty run behind the last number.
 pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Shown) -> Flow {
-    let max = call.thread.config().resp_max_increment;
     let n = match strict_integer(count) {
         Some(0) => return read(call, name, shown),
         Some(n) if n < 0 => return refuse_fall(call, name),
-        n => n.map(i64::cast_unsigned).filter(|n| *n <= max),
+        Some(n) => n.cast_unsigned(),
+        None => return call.error(Code::InvalidArgument, NOT_AN_INTEGER),
     };
-    let Some(n) = n else {
-        return call.error(Code::InvalidArgument, NOT_AN_INTEGER);
-    };
+    if let Some(refused) = above_limit(n, call.thread.config().resp_max_increment) {
+        call.reply.refuse(&refused);
+        return Flow::Done;
+    }
     if n == 1 && shown == Shown::Last {
         return take_next(call, name);
     }
@@ -104,6 +105,14 @@ pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Sh
             Err(error) => refuse_counter(&mut reply, &error),
         }
         reply
+    })
+}
+
+/// The refusal of a run that is longer than the setting allows.
+pub(in crate::faces) fn above_limit(n: u64, max: u64) -> Option<ServiceError> {
+    (n > max).then(|| {
+        let message = format!("a run of {n} numbers: server.resp.max_increment allows {max}");
+        ServiceError::new(Code::InvalidArgument, message)
     })
 }
 

@@ -3,10 +3,12 @@
 //! Names, arities and flags are Redis 7.0's; `COMMAND` prints this table, so clients see what is there.
 
 mod connection;
+mod cosid_keys;
 mod counters;
 mod dialect;
 mod expiry;
 mod keys;
+mod machines;
 mod mint;
 mod queue;
 mod scripts;
@@ -36,6 +38,7 @@ use crate::thread::ServingThread;
 use crate::transport::{Endpoint, Peer};
 use crate::turn::SMALL_BYTES;
 use crate::watch::Watch;
+pub(in crate::faces) use counters::above_limit;
 pub(crate) use dialect::Dialect;
 pub(super) use queue::Queue;
 pub(super) use taken::Taken;
@@ -369,9 +372,37 @@ pub(super) static OURS: Dialect = Dialect {
     no_request: |error| format!("ERR {error}"),
 };
 
-/// Runs one request, or keeps it for `EXEC`: existence, arity and rights first, in Redis's order.
+/// Runs one request, or keeps it for `EXEC`.
 #[inline]
 pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
+    match row {
+        Some(known) if !call.session.dialect.is_foreign() && cosid_keys::may_have_some(known, call.args) => {
+            run_named(known, call)
+        }
+        _ => run_as_it_is(row, call),
+    }
+}
+
+/// The same with a key of CosId.
+#[cold]
+fn run_named(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
+    let named = cosid_keys::Named::of(row, call.args, &call.thread.config().faces.cosid.keys);
+    let mut same = Call {
+        args: named.args(),
+        run: call.run,
+        served: call.served,
+        thread: call.thread,
+        session: &mut *call.session,
+        reply: &mut *call.reply,
+    };
+    let flow = run_as_it_is(Some(row), &mut same);
+    call.served = same.served;
+    flow
+}
+
+/// Existence, arity and rights first, in Redis's order.
+#[inline]
+fn run_as_it_is(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
     let row = match permitted(row, call) {
         Ok(row) => row,
         Err(refused) => {

@@ -5,7 +5,7 @@
 use mintage_ledger::Name;
 
 use super::counters::{self, Shown};
-use super::{Call, Flow, NOT_AN_INTEGER, Subcommand, run_subcommand};
+use super::{Call, Flow, NOT_AN_INTEGER, Subcommand, machines, run_subcommand};
 use crate::config::{Does, Sha1Digest};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::resp::frame::{Args, strict_integer};
@@ -208,6 +208,8 @@ fn refuse_lua(call: &mut Call<'_>, text: &[u8]) {
 fn act(call: &mut Call<'_>, does: &Does, given: Given<'_>) -> Flow {
     let name = match does {
         Does::Incr | Does::IncrBy | Does::Range => given.key(1),
+        // The name of its pool is found with its namespace.
+        Does::CosId(_) => None,
         Does::Snowflake(pool)
         | Does::SnowflakeText(pool)
         | Does::Icicle(pool)
@@ -232,6 +234,10 @@ fn act(call: &mut Call<'_>, does: &Does, given: Given<'_>) -> Flow {
         Does::SecondsPartition(pool) => in_parts(call, does, pool, 1, |reply, run| {
             integers(reply, &parts::seconds_partition(run));
         }),
+        Does::CosId(machine) => {
+            let arguments = [1, 2, 3, 4].map(|i| given.argument(i));
+            machines::act_on(call, *machine, given.key(1), arguments)
+        }
     }
 }
 
