@@ -196,7 +196,7 @@ fn golden_answers_of_what_redis_says_otherwise() {
             "-ERR value is not an integer or out of range",
         ),
         (
-            vec!["EVAL", INCRBY, "1", "a", "1000001"],
+            vec!["EVAL", INCRBY, "1", "a", "9223372036854775808"],
             "-ERR value is not an integer or out of range",
         ),
         (

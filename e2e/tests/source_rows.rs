@@ -892,7 +892,7 @@ fn what_goes_away_is_gone() {
     }
     let listed = lab.wait(open(&lab, "idgo").list(&Wanted::default())).unwrap();
     assert!(
-        listed.failed[0].contains("lists abc, which has no table"),
+        listed.failed[0].contains("lists abc: ") && listed.failed[0].ends_with("it has no table"),
         "{listed:?}"
     );
 }

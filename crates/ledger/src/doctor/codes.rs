@@ -62,7 +62,7 @@ rows! {
         "InnoDB before MySQL 8.0 and MariaDB 10.2.4 forgets deleted numbers at a restart",
         "a later server";
     SmallStep "warn",
-        "what a server takes at a time lasts for less than 10 s; or tinyid's step overflows",
+        "what a server takes at a time lasts for less than 10 s (of Leaf: the step to which it doubles by itself, up to a million); or tinyid's step overflows",
         "a larger step: a minute's numbers";
     Unreadable "warn; info for a column without an index",
         "the account may not read it or its column, or no index begins with that: whether it is behind is not known",
