@@ -377,7 +377,10 @@ fn refuses_absurd_requests(server: &Server) {
             true => &[],
             false => &[&["INCRBY", "orders", count]],
         };
-        for command in run.iter().chain(&[&["MINT.SNOWFLAKE", "default", "COUNT", count][..]]) {
+        for command in run
+            .iter()
+            .chain(&[&["MINT.SNOWFLAKE", "default", "COUNT", count][..]])
+        {
             resp.send(&encode(command)).unwrap();
             let reply = resp.reply().unwrap();
             assert!(matches!(reply, Reply::Error(_)), "{command:?}: {reply:?}");

@@ -11,7 +11,7 @@ use crate::{model, sim};
 /// How many seeds, faults and reservations (as many of each), and ids there must be.
 pub(super) fn least(mode: Mode) -> (u64, u64, u64) {
     match mode {
-        Mode::Short | Mode::Full => (24_000, 1_000_000, 100_000_000),
+        Mode::Short | Mode::Full => (25_000, 1_000_000, 100_000_000),
         Mode::Long => (1_000_000, 50_000_000, 5_000_000_000),
     }
 }

@@ -185,7 +185,7 @@ impl Model for Blocks {
             Action::Arrive(Message::Request { at, again }) => {
                 let by_version = self.has(Rule::Version);
                 let matches = |here: Register, attempt: &Attempt| match by_version {
-                    true => here.version == attempt.expected.version,
+                    true => (here.copy, here.version) == (attempt.expected.copy, attempt.expected.version),
                     false => here.mark == attempt.expected.mark,
                 };
                 next.network.arrive((at, again), matches, true);
@@ -245,6 +245,7 @@ impl State {
             owner: instance,
             expected: Register {
                 version: known.version,
+                copy: known.copy,
                 mark: known.mark,
                 ..Register::default()
             },
@@ -261,6 +262,7 @@ impl State {
         };
         node.waiting = None;
         node.known.version = answer.version;
+        node.known.copy = answer.copy;
         node.known.mark = answer.mark;
         if !answer.done || attempt.kind == Kind::GiveBack {
             return Ok(());

@@ -10,6 +10,8 @@ pub(super) const NODES: usize = 3;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Register {
     pub(super) version: u8,
+    /// Which copy of the store has it: a version is one of the copy that has shown it.
+    pub(super) copy: u8,
     /// The end of a window, or the first number that nobody reserved.
     pub(super) mark: u8,
     pub(super) owner: u8,
@@ -37,6 +39,7 @@ pub(super) struct Answer {
     pub(super) token: u8,
     pub(super) done: bool,
     pub(super) version: u8,
+    pub(super) copy: u8,
     pub(super) mark: u8,
 }
 
@@ -89,7 +92,10 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
     /// The primary is lost with all that was on its way to it, and the standby takes its place.
     pub(super) fn promote(&mut self) {
         if let Some(kept) = self.standby.take() {
-            self.register = kept;
+            self.register = Register {
+                copy: kept.copy + 1,
+                ..kept
+            };
             self.requests.clear();
         }
     }
@@ -139,6 +145,7 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
         if done {
             self.register = Register {
                 version: self.register.version + 1,
+                copy: self.register.copy,
                 mark: attempt.mark,
                 owner: attempt.owner,
                 token: attempt.token,
@@ -147,13 +154,16 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
         if done && self.standby.is_some() {
             return;
         }
-        let Register { version, mark, .. } = self.register;
+        let Register {
+            version, copy, mark, ..
+        } = self.register;
         let (version, mark) = if done || told { (version, mark) } else { (0, 0) };
         self.answers.push(Answer {
             node,
             token: attempt.token,
             done,
             version,
+            copy,
             mark,
         });
         self.answers.sort_unstable();
@@ -169,10 +179,11 @@ impl<Kind: Copy + Ord + Hash> Network<Kind> {
     pub(super) fn forget(&mut self, guards_compare_versions: bool, waiting: [Option<Attempt<Kind>>; NODES]) {
         let awaited =
             |node: u8, token: u8| waiting[node as usize].is_some_and(|attempt| attempt.token == token);
-        let version = self.register.version;
+        let Register { version, copy, .. } = self.register;
         self.answers.retain(|answer| awaited(answer.node, answer.token));
         self.requests.retain(|(node, attempt)| {
-            !guards_compare_versions || attempt.expected.version >= version || awaited(*node, attempt.token)
+            let may_match = attempt.expected.copy == copy && attempt.expected.version >= version;
+            !guards_compare_versions || may_match || awaited(*node, attempt.token)
         });
     }
 }

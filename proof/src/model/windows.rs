@@ -242,6 +242,7 @@ impl State {
             mark: held.until,
             owner: self.nodes[node as usize].instance,
             token: 0,
+            ..Register::default()
         }
     }
 

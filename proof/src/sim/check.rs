@@ -590,7 +590,11 @@ impl Check {
         if SEQUENCES[sequence].rules == Rules::Changing && self.exclusive {
             self.take_back_unissued(author, sequence, before, base_ordinal);
         }
-        let run = run(old_mark.max(base_ordinal), after.value.mark);
+        // What somebody has lowered by hand stands in the record still, and is not reserved again by whoever writes over it.
+        let written = before
+            .and_then(|before| reserved_in(&before.value.body))
+            .unwrap_or(0);
+        let run = run(old_mark.max(written).max(base_ordinal), after.value.mark);
         if run.count == 0 {
             return Ok(Effect::None);
         }
@@ -1161,4 +1165,8 @@ fn window_of(key: &Key) -> Option<(usize, u64)> {
     let (pool, worker) = key.as_str().strip_prefix("window/")?.split_once('/')?;
     let pool = POOLS.iter().position(|name| *name == pool)?;
     Some((pool, worker.parse().ok()?))
+}
+/// The mark that a sequence's record says it was written with.
+fn reserved_in(body: &str) -> Option<u64> {
+    serde_json::from_str::<Json>(body).ok()?["reserved"].as_u64()
 }

@@ -137,6 +137,8 @@ fn send_nonsense(faces: &[SocketAddr], seed: u64, done: &AtomicBool, sent: &Atom
             let _ = stream.read(&mut [0; 512]);
         }
         sent.fetch_add(1, Ordering::SeqCst);
+        // The others are to be served meanwhile, on the same two processors.
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -176,7 +178,7 @@ fn history(all: &mut All, seed: u64, steps: u64) {
 // claim: P1, P4
 #[test]
 fn no_history_of_changes_over_all_faces_gives_out_a_number_twice() {
-    let steps = std::env::var("MINT_TEST_HISTORY").map_or(5_000, |n| n.parse().unwrap());
+    let steps = std::env::var("MINT_TEST_HISTORY").map_or(2_000, |n| n.parse().unwrap());
     for seed in 1..=HISTORIES {
         let mut all = All::start();
         let faces = all.addresses();
