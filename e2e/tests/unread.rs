@@ -180,7 +180,9 @@ impl Clients {
                 server.http
             };
             let stream = TcpStream::connect(to).unwrap();
+            // What waits is to wait in the server: the system's own buffers are everybody's on this machine.
             SockRef::from(&stream).set_recv_buffer_size(4096).unwrap();
+            SockRef::from(&stream).set_send_buffer_size(16 * 1024).unwrap();
             stream.set_nonblocking(true).unwrap();
             (stream, hostile.sent.clone())
         };

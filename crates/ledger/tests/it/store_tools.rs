@@ -139,6 +139,51 @@ fn a_restored_backup_begins_above_all_that_was_given_out_since() {
     });
 }
 
+/// The backup knows the first borrower of a worker; after it another one took the worker over. Versions count anew in the
+/// restored store, so that the first one's is right again.
+// claim: P12
+#[test]
+fn a_window_that_is_restored_is_renewed_by_nobody_who_held_it_before() {
+    in_paused_time(|| async {
+        for in_place in [false, true] {
+            let store = MemoryStore::shared(1);
+            let old = Cluster::new(store.clone());
+            let node = old.node("a").await;
+            let pool = node.ledger.create_pool(&name("own"), own_pool()).await.unwrap();
+            let lent = pool.lend("program").await.unwrap();
+            let (backup, then) = (backed_up(&old).await, store.dump());
+            node.machine.kill();
+
+            let new = match in_place {
+                false => old.beside(MemoryStore::shared(1)),
+                true => old.beside(store.clone()),
+            };
+            let runtime = On(new.machine());
+            let restored = match in_place {
+                false => {
+                    let accept = Accept::default();
+                    restore_into(&*new.store, &backup, Advance::By(1), WINDOW, accept, &runtime).await
+                }
+                true => {
+                    store.fall_back_to(then, "restored");
+                    raise_in_place(&*new.store, Advance::By(1), WINDOW, &runtime).await
+                }
+            };
+            restored.unwrap();
+            let node = new.node("b").await;
+            let pool = node.ledger.existing_pool(&name("own")).await.unwrap();
+            for version in lent.version..lent.version + 4 {
+                let renewed = pool.renew_lent(lent.worker, &lent.owner, version, None).await;
+                let error = renewed.unwrap_err();
+                assert!(
+                    matches!(error, LedgerError::WindowLost { .. }),
+                    "in place: {in_place}, from version {version}: {error}"
+                );
+            }
+        }
+    });
+}
+
 #[test]
 fn a_restore_refuses_another_cluster_and_a_store_in_use() {
     in_paused_time(|| async {

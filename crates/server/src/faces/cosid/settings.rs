@@ -9,7 +9,7 @@ face_settings! {
     "cosid" fits_main: true prefix: "cosid:";
     /// What makes the ids of `/ids`: `segment`, which counts 1, 2, 3 … as the proxy does that is shipped, or `snowflake`, out of the pool `cosid`.
     "share" share: Kind = "segment";
-    /// Generators behind `/ids/NAME`, as `cosid.segment.provider` and `cosid.snowflake.provider` list them: `{ order = { converter = "radix36", prefix = "O-" } }`; `__share__` is that of `/ids`. docs/coming-from-cosid.md has the members.
+    /// Generators behind `/ids/NAME`, as `cosid.segment.provider` and `cosid.snowflake.provider` list them: `{ order = { converter = "radix36", prefix = "O-" } }`; `__share__` is that of `/ids`. docs/cosid.md has the members.
     "generators" generators: Generators = "{}";
     /// The namespace of generators that are segments: the sequence of one is `NAMESPACE.NAME` behind the prefix.
     "namespace" namespace: Namespace = "cosid-proxy";
