@@ -58,6 +58,18 @@ const COSID_WAYS: &[Way] = &[
     ),
 ];
 
+/// How an import is told of a table of somebody's own.
+const OWN_TABLE: &[&str] = &[
+    "--table",
+    "counters",
+    "--key-column",
+    "name",
+    "--column",
+    "value",
+    "--means",
+    "last",
+];
+
 const ROWS: &[Row] = &[
     Row {
         engine: Engine::MySql,
@@ -124,16 +136,7 @@ const ROWS: &[Row] = &[
         engine: Engine::MySql,
         kind: "own",
         make: "CREATE TABLE counters (name varchar(64) PRIMARY KEY, value bigint); INSERT INTO counters VALUES ('orders', 5000)",
-        words: &[
-            "--table",
-            "counters",
-            "--key-column",
-            "name",
-            "--column",
-            "value",
-            "--means",
-            "last",
-        ],
+        words: OWN_TABLE,
         ways: &[Way::Web("http", "POST /v1/sequences/orders/next")],
     },
     Row {
@@ -151,16 +154,7 @@ const ROWS: &[Row] = &[
         engine: Engine::Postgres,
         kind: "own",
         make: "CREATE TABLE counters (name text PRIMARY KEY, value bigint); INSERT INTO counters VALUES ('orders', 5000)",
-        words: &[
-            "--table",
-            "counters",
-            "--key-column",
-            "name",
-            "--column",
-            "value",
-            "--means",
-            "last",
-        ],
+        words: OWN_TABLE,
         ways: &[Way::Web("http", "POST /v1/sequences/orders/next")],
     },
     Row {

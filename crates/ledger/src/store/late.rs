@@ -95,6 +95,50 @@ impl Late {
     }
 }
 
+/// Inside `impl Store for …`: what is asked of the store goes to the one that `self.store()` gives, or is refused as it says.
+macro_rules! ask_the_store_if_it_is_there {
+    () => {
+        fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+            Box::pin(async move { self.store()?.wall().await })
+        }
+
+        fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+            Box::pin(async move { self.store()?.get(key).await })
+        }
+
+        fn compare_and_set<'a>(
+            &'a self,
+            key: &'a Key,
+            expected: Option<Version>,
+            new: Value,
+            marks: Marks,
+        ) -> StoreResult<'a, Cas> {
+            Box::pin(async move {
+                self.store()?
+                    .compare_and_set(key, expected, new, marks)
+                    .await
+            })
+        }
+
+        fn scan<'a>(
+            &'a self,
+            prefix: &'a Key,
+            after: Option<&'a Key>,
+            limit: u16,
+        ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+            Box::pin(async move { self.store()?.scan(prefix, after, limit).await })
+        }
+
+        fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+            Box::pin(async move { self.store()?.remove(key, expected).await })
+        }
+
+        fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+            Box::pin(async move { self.store()?.claim(claim).await })
+        }
+    };
+}
+
 impl Store for Late {
     fn scheme(&self) -> &'static str {
         self.known.scheme
@@ -132,40 +176,7 @@ impl Store for Late {
         self.opened.get()?.stopped()
     }
 
-    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
-        Box::pin(async move { self.store()?.wall().await })
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        Box::pin(async move { self.store()?.get(key).await })
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.compare_and_set(key, expected, new, marks).await })
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(async move { self.store()?.scan(prefix, after, limit).await })
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.remove(key, expected).await })
-    }
-
-    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.claim(claim).await })
-    }
+    ask_the_store_if_it_is_there!();
 
     fn tend(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
@@ -228,38 +239,5 @@ impl Gate {
 impl Store for Gate {
     delegate_store!(store, but get compare_and_set scan remove claim wall);
 
-    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
-        Box::pin(async move { self.store()?.wall().await })
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        Box::pin(async move { self.store()?.get(key).await })
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.compare_and_set(key, expected, new, marks).await })
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(async move { self.store()?.scan(prefix, after, limit).await })
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.remove(key, expected).await })
-    }
-
-    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(async move { self.store()?.claim(claim).await })
-    }
+    ask_the_store_if_it_is_there!();
 }

@@ -22,6 +22,18 @@ fn lossy(store: &Arc<MemoryStore>) -> Cluster {
     cluster
 }
 
+/// The same over a store that takes its time, so that the steps of several servers are interleaved.
+fn slow_and_lossy(store: &Arc<MemoryStore>, seed: u64) -> Cluster {
+    let mut cluster = lossy(store);
+    let plan = FaultPlan {
+        seed,
+        max_delay: Duration::from_millis(20),
+        ..FaultPlan::NONE
+    };
+    cluster.store = FaultyStore::new(store.clone(), Arc::new(On(cluster.machine())), plan);
+    cluster
+}
+
 /// Everything that was ever given out.
 #[derive(Default)]
 struct Seen {
@@ -158,13 +170,7 @@ fn servers_that_recover_at_once_leave_each_other_their_windows() {
     for seed in 1..=20 {
         in_paused_time(|| async {
             let store = MemoryStore::shared(1);
-            let mut cluster = lossy(&store);
-            let plan = FaultPlan {
-                seed,
-                max_delay: Duration::from_millis(20),
-                ..FaultPlan::NONE
-            };
-            cluster.store = FaultyStore::new(store.clone(), Arc::new(On(cluster.machine())), plan);
+            let cluster = slow_and_lossy(&store, seed);
             let mut nodes = Vec::new();
             for (name, ahead_ms) in [("a", 0), ("b", 7), ("c", 15)] {
                 let machine = cluster.machine();
@@ -196,13 +202,7 @@ fn what_a_recovery_raised_is_not_paid_for_by_who_reserves_next() {
     for seed in 1..=5 {
         in_paused_time(|| async {
             let store = MemoryStore::shared(1);
-            let mut cluster = lossy(&store);
-            let plan = FaultPlan {
-                seed,
-                max_delay: Duration::from_millis(20),
-                ..FaultPlan::NONE
-            };
-            cluster.store = FaultyStore::new(store.clone(), Arc::new(On(cluster.machine())), plan);
+            let cluster = slow_and_lossy(&store, seed);
             let (a, b) = (cluster.node("a").await, cluster.node("b").await);
             let mut seen = Seen::default();
             for round in 0..4 {
