@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use mintage_testing::{MARK, invariant};
 use tempfile::TempDir;
 
+use crate::events::{Event, row};
 use crate::namespace::Namespace;
 use crate::need;
 use crate::proxy::Proxy;
@@ -78,8 +79,7 @@ impl Seen {
 /// One line of the matrix.
 #[derive(Debug)]
 pub struct Row {
-    store: &'static str,
-    fault: String,
+    event: Event,
     ids: u64,
     repeats: u64,
     refused: u64,
@@ -87,10 +87,13 @@ pub struct Row {
 
 impl Row {
     /// Prints the row of a test that compares ids as they come, and has passed: `ids` of them, none twice.
-    pub fn passed(store: &'static str, fault: impl fmt::Display, ids: usize) {
+    ///
+    /// # Panics
+    /// When the table of events does not have it.
+    #[track_caller]
+    pub fn passed(store: &str, event: &str, ids: usize) {
         let row = Row {
-            store,
-            fault: fault.to_string(),
+            event: row(store, event),
             ids: ids as u64,
             repeats: 0,
             refused: 0,
@@ -103,8 +106,8 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "matrix: {} | {} | {} | {} | {}",
-            self.store, self.fault, self.ids, self.repeats, self.refused
+            "matrix: {} | {} | {} | {} | {} | {}",
+            self.event.store, self.event.event, self.event.outcome, self.ids, self.repeats, self.refused
         )
     }
 }
@@ -307,15 +310,14 @@ impl<E: Engine> Cluster<E> {
     /// Stops the clients, and answers what the fault came to.
     ///
     /// # Panics
-    /// When an id was received twice, or next to none at all.
+    /// When an id was received twice, or next to none at all, or when the table of events does not have this one.
     #[track_caller]
-    pub fn checked(mut self, fault: &str) -> Row {
+    pub fn checked(mut self, event: &str) -> Row {
         for node in &mut self.nodes {
             node.quit();
         }
         let row = Row {
-            store: self.engine.scheme(),
-            fault: fault.to_string(),
+            event: row(self.engine.scheme(), event),
             ids: self.seen.count(),
             repeats: self.seen.repeats.load(Ordering::SeqCst),
             refused: self.seen.refusals(),

@@ -156,6 +156,17 @@ pub fn rest_template() -> Option<String> {
     needed("rest-template", there).then(|| jars.join(":"))
 }
 
+/// The class path of a list of `e2e/clients/java`; `cargo xtask test` copies its jars and names their folder in
+/// `MINT_TEST_JAVA`.
+pub fn java_clients(name: &str) -> Option<String> {
+    let named = std::env::var_os("MINT_TEST_JAVA").map(PathBuf::from);
+    let folder = named
+        .unwrap_or_else(|| Path::new("test-java").to_path_buf())
+        .join(name);
+    let there = folder.is_dir() && starts("javac", "-version");
+    needed(&format!("java-{name}"), there).then(|| format!("{}/*", folder.display()))
+}
+
 /// The same Python, where it has a validator of OpenAPI documents and a generator of clients.
 pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")

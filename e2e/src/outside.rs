@@ -98,30 +98,40 @@ impl Pair {
     /// When the client fails, an id is no number, or one comes twice.
     #[track_caller]
     pub fn no_repeats(&mut self, client: &mut Command) -> Distinct<u64> {
-        let mut child = client
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the client can be started");
-        ends_with_us(&child, "KILL");
-        let lines = BufReader::new(child.stdout.take().expect("was piped")).lines();
-        let (mut ids, mut kills) = (Distinct::of("ids"), 0);
-        for line in lines {
-            let line = line.expect("a pipe can be read");
-            let id: u64 = line
-                .trim()
-                .parse()
-                .unwrap_or_else(|_| panic!("{line:?} is no id"));
-            ids.add(id);
-            if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
-                kills += 1;
-                self.kill_and_start(0);
-            }
-        }
-        let ended = child.wait().expect("was started");
-        assert!(ended.success(), "the client ended with {ended}");
-        assert_eq!(kills, KILLS, "the client took {} ids only", ids.len());
-        ids
+        no_repeats(client, || self.kill_and_start(0))
     }
+}
+
+/// Runs a client to its end, and kills its server three times by `kill_and_start`, each time after it has printed another
+/// thousand ids. The client prints an id a line and asks again where it was refused or cut off.
+///
+/// # Panics
+/// When the client fails, an id is no number, or one comes twice.
+#[track_caller]
+pub fn no_repeats(client: &mut Command, mut kill_and_start: impl FnMut()) -> Distinct<u64> {
+    let mut child = client
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the client can be started");
+    ends_with_us(&child, "KILL");
+    let lines = BufReader::new(child.stdout.take().expect("was piped")).lines();
+    let (mut ids, mut kills) = (Distinct::of("ids"), 0);
+    for line in lines {
+        let line = line.expect("a pipe can be read");
+        let id: u64 = line
+            .trim()
+            .parse()
+            .unwrap_or_else(|_| panic!("{line:?} is no id"));
+        ids.add(id);
+        if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
+            kills += 1;
+            kill_and_start();
+        }
+    }
+    let ended = child.wait().expect("was started");
+    assert!(ended.success(), "the client ended with {ended}");
+    assert_eq!(kills, KILLS, "the client took {} ids only", ids.len());
+    ids
 }
 
 const KILLS: usize = 3;

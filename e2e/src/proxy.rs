@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -29,6 +29,8 @@ pub enum Fault {
     HoldAnswers,
     /// Requests are forwarded; each piece of an answer arrives this much later.
     DelayAnswers(Duration),
+    /// Before each piece of a request is forwarded, the client is given the last answer of its connection once more.
+    RepeatAnswers,
     /// Connections stay and are still accepted, but no byte moves in either direction.
     Freeze,
     /// Existing connections are closed, new ones refused by the kernel.
@@ -56,6 +58,8 @@ struct State {
     fault: Fault,
     only: BTreeMap<u64, Fault>,
     upstream: SocketAddr,
+    /// The address of this machine that the server sees.
+    source: Option<IpAddr>,
     connections: BTreeMap<u64, Connection>,
     accepted: u64,
     /// Pieces of requests that reached the proxy, forwarded or not.
@@ -68,6 +72,8 @@ struct State {
 struct Connection {
     client: TcpStream,
     server: Option<TcpStream>,
+    /// The last piece of an answer.
+    answer: Vec<u8>,
     pumps: u8,
 }
 
@@ -88,7 +94,7 @@ impl Proxy {
     ///
     /// # Panics
     /// When no port can be bound.
-    pub fn on(address: std::net::IpAddr, upstream: SocketAddr) -> Proxy {
+    pub fn on(address: IpAddr, upstream: SocketAddr) -> Proxy {
         let (holder, listener) = bind(address);
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
@@ -96,6 +102,7 @@ impl Proxy {
                 fault: Fault::Pass,
                 only: BTreeMap::new(),
                 upstream,
+                source: None,
                 connections: BTreeMap::new(),
                 accepted: 0,
                 requests: 0,
@@ -114,6 +121,13 @@ impl Proxy {
             acceptor: Some(acceptor),
             _holder: holder,
         }
+    }
+
+    /// From now on the server sees this address of this machine.
+    #[must_use]
+    pub fn seen_as(self, source: IpAddr) -> Proxy {
+        self.shared.lock().source = Some(source);
+        self
     }
 
     /// Where clients connect.
@@ -274,7 +288,7 @@ impl Shared {
 
 /// A listener on a free port, and a second socket that is bound to that port and never listens: while the
 /// listener is closed, the kernel refuses connections and gives the port to nobody else.
-fn bind(address: std::net::IpAddr) -> (socket2::Socket, TcpListener) {
+fn bind(address: IpAddr) -> (socket2::Socket, TcpListener) {
     for _ in 0..20 {
         let holder = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
             .expect("a socket can be made");
@@ -333,6 +347,7 @@ fn accept(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
             Connection {
                 client: handle,
                 server: None,
+                answer: Vec::new(),
                 pumps: 2,
             },
         );
@@ -344,7 +359,7 @@ fn accept(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
 
 /// Connects one client to the server, as soon as nothing is frozen, and moves bytes until either side ends.
 fn serve(shared: &Arc<Shared>, number: u64, client: TcpStream) {
-    let upstream = {
+    let (upstream, source) = {
         let mut state = shared.lock();
         loop {
             if !state.connections.contains_key(&number) {
@@ -352,11 +367,11 @@ fn serve(shared: &Arc<Shared>, number: u64, client: TcpStream) {
             }
             match state.fault_of(number) {
                 Fault::Freeze => state = shared.wait(state),
-                _ => break state.upstream,
+                _ => break (state.upstream, state.source),
             }
         }
     };
-    let streams = TcpStream::connect(upstream).and_then(|server| {
+    let streams = connect_from(source, upstream).and_then(|server| {
         server.set_nodelay(true)?;
         Ok((client.try_clone()?, server.try_clone()?, server))
     });
@@ -373,6 +388,16 @@ fn serve(shared: &Arc<Shared>, number: u64, client: TcpStream) {
     }
     pump(shared, number, Way::Request, client, server);
     pump(shared, number, Way::Answer, server_too, client_too);
+}
+
+fn connect_from(source: Option<IpAddr>, to: SocketAddr) -> io::Result<TcpStream> {
+    let Some(source) = source else {
+        return TcpStream::connect(to);
+    };
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+    socket.bind(&SocketAddr::new(source, 0).into())?;
+    socket.connect(&to.into())?;
+    Ok(socket.into())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -454,6 +479,15 @@ fn forward(
             _ => break,
         }
     }
+    let repeats = *state.fault_of(number) == Fault::RepeatAnswers;
+    if let Some(connection) = state.connections.get_mut(&number) {
+        match way {
+            // Small, and the client waits for it.
+            Way::Request if repeats => connection.client.write_all(&connection.answer)?,
+            Way::Request => {}
+            Way::Answer => connection.answer = piece.to_vec(),
+        }
+    }
     drop(state);
     to.write_all(piece)
 }
@@ -507,6 +541,20 @@ mod tests {
         proxy.cut_all();
         assert_eq!(ask(&mut stream, 5), None);
         assert!(proxy.connections().is_empty());
+    }
+
+    #[test]
+    fn a_repeated_answer_comes_before_that_of_the_next_request() {
+        let proxy = Proxy::to(successor());
+        let mut stream = connect(&proxy);
+        assert_eq!(ask(&mut stream, 1), Some(2));
+        proxy.set(Fault::RepeatAnswers);
+        assert_eq!(ask(&mut stream, 7), Some(2), "of the request before");
+        let mut next = [0u8];
+        stream.read_exact(&mut next).unwrap();
+        assert_eq!(next, [8]);
+        proxy.set(Fault::Pass);
+        assert_eq!(ask(&mut stream, 3), Some(4));
     }
 
     #[test]

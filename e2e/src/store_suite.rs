@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mintage_ledger::{
-    Advice, BoxFuture, Cas, Claim, Key, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, PoolKind,
-    PoolSpec, Runtime, Store, StoreError, StoreErrorKind, StoreSettings, SystemRuntime, Value, Version,
-    Versioned, conformance, init_store, open_store,
+    Advice, BoxFuture, Cas, Claim, Class, Key, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome,
+    PoolKind, PoolSpec, Runtime, Store, StoreError, StoreErrorKind, StoreSettings, SystemRuntime, Value,
+    Version, Versioned, conformance, init_store, open_store,
 };
 use mintage_testing::{invariant, no_secret_in, violated};
 
@@ -1041,5 +1041,32 @@ pub mod cases {
         }
         lab.engine.set_schema_version(SCHEMA_VERSION);
         lab.open(&lab.direct());
+    }
+
+    /// An administrator's change under a running node, which `why` names: who connects again sees it, as each look of a
+    /// minute does.
+    pub fn a_server_that_begins_to_forget_takes_no_more_writes<E: Engine>(
+        lab: Lab<E>,
+        why: &str,
+        [forget, mend]: [&dyn Fn(&E); 2],
+    ) {
+        lab.init();
+        let store = lab.open(&lab.proxied());
+        let kept = store.class();
+        assert_ne!(kept, Class::Lossy);
+        let key = key("seq/changed");
+        let write = |token| store.compare_and_set(&key, None, value(1, token), Marks::NeverLower);
+        forget(&lab.engine);
+        lab.proxy.cut_all();
+        // The first call may meet the connection that was cut.
+        lab.wait(write(1)).expect_err("it is cut");
+        let error = lab.wait(write(2)).expect_err("it may be forgotten");
+        let is = (error.kind, error.outcome);
+        assert_eq!(is, (StoreErrorKind::Unavailable, Outcome::NotDone), "{error:?}");
+        assert!(error.message.contains(why), "{error:?}");
+        mend(&lab.engine);
+        lab.proxy.cut_all();
+        assert_eq!(lab.wait(until_ok(|| write(3))), Cas::Done(Version::of(1)));
+        assert_eq!(store.class(), kept);
     }
 }

@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use mintage::{Clock, FORMATS, GenOptions, SystemClock};
-use mintage_e2e::cluster::eventually;
+use mintage_e2e::cluster::{Cluster, eventually};
+use mintage_e2e::engine::{etcd::Etcd, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper};
 use mintage_e2e::need::{self, Faketime};
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
+use mintage_e2e::store_suite::Engine;
 use mintage_testing::Distinct;
 
 /// A machine with a wall clock that the test turns.
@@ -221,4 +223,157 @@ fn a_start_after_a_wrong_clock_takes_other_workers_and_tells_of_the_parked_ones(
             assert_eq!(server.stop(), 0);
         }
     }
+}
+
+/// Ids of every format that carries the time: refused in words, or of now. Whether any was refused.
+#[track_caller]
+fn none_is_of_a_wrong_time(server: &Server, seen: &mut Distinct<String>, when: &str) -> bool {
+    let mut was_refused = false;
+    for format in timed() {
+        match ahead_s(server, format, seen) {
+            Ok(ahead) => assert!(ahead.abs() < 10, "{when}: {format} is {ahead} s ahead"),
+            Err(refused) => {
+                was_refused = true;
+                assert!(refused.contains("clock"), "{when}: {format}: {refused}");
+            }
+        }
+    }
+    for random in ["uuid4", "nanoid"] {
+        let answer = server.http("POST", &format!("/v1/ids/{random}"), "");
+        assert_eq!(answer.status, 200, "{when}: {random}: {}", answer.text());
+    }
+    was_refused
+}
+
+/// A cluster, and machines beside it whose clocks the test turns.
+struct Clocks<E: Engine> {
+    cluster: Cluster<E>,
+    machine: Machine,
+    seen: Distinct<String>,
+}
+
+impl<E: Engine> Clocks<E> {
+    fn new(engine: Option<E>) -> Option<Clocks<E>> {
+        let machine = Machine::new()?;
+        let cluster = Cluster::new(engine?, "small", 3);
+        Some(Clocks {
+            cluster,
+            machine,
+            seen: Distinct::default(),
+        })
+    }
+
+    /// A server on the machine whose clock is turned.
+    fn start_at(&mut self, clock: &str) -> usize {
+        self.machine.turn(clock);
+        let url = self.cluster.url().to_string();
+        let (name, start) = self.cluster.next_start(&url);
+        let environment = self.machine.faketime.environment(&self.machine.clock);
+        self.cluster.add_started(name, start.under(environment))
+    }
+
+    fn none_is_wrong(&mut self, at: usize, when: &str) -> bool {
+        none_is_of_a_wrong_time(self.cluster.nodes[at].server(), &mut self.seen, when)
+    }
+}
+
+/// A store with a clock: one server whose clock is another, ahead and then, after it was killed, behind.
+fn against_the_stores_clock(engine: Option<impl Engine>) {
+    let Some(mut clocks) = Clocks::new(engine) else {
+        return;
+    };
+    let alone = clocks.start_at("+3d");
+    for moment in 0..10 {
+        assert!(
+            clocks.none_is_wrong(alone, &format!("ahead, {moment}")),
+            "ids are made"
+        );
+    }
+    let server = clocks.cluster.nodes[alone].server();
+    let (is_ready, told) = ready(server);
+    assert!(
+        !is_ready && told.contains("no two clocks agree within 5 s"),
+        "{told}"
+    );
+    assert!(
+        server.log().contains("ids that carry the time are refused"),
+        "{}",
+        server.log()
+    );
+    clocks.machine.turn("+0");
+    eventually("the clock is set, and ids are made", || {
+        !clocks.none_is_wrong(alone, "set right")
+    });
+    clocks.cluster.nodes[alone].kill();
+    let again = clocks.start_at("-2h");
+    for moment in 0..10 {
+        clocks.none_is_wrong(again, &format!("behind, {moment}"));
+    }
+}
+
+/// A store without a clock: one of three is wrong, and the last one starts with a clock that went back.
+fn against_the_other_servers(engine: Option<impl Engine>) {
+    let Some(mut clocks) = Clocks::new(engine) else {
+        return;
+    };
+    let right = [clocks.cluster.add(), clocks.cluster.add()];
+    clocks.cluster.all_serve(&right, 20);
+    for clock in ["+3d", "-2h"] {
+        let wrong = clocks.start_at(clock);
+        // From its first answer on.
+        for moment in 0..5 {
+            clocks.none_is_wrong(wrong, &format!("{clock}, {moment}"));
+        }
+        eventually("it is outvoted, and makes ids of the right time", || {
+            !clocks.none_is_wrong(wrong, clock)
+        });
+        for at in right {
+            assert!(!clocks.none_is_wrong(at, "whose clock is right"), "is refused");
+        }
+        clocks.cluster.nodes[wrong].kill();
+    }
+    // One of two: neither is believed, until the wrong one is gone.
+    clocks.cluster.nodes[right[1]].kill();
+    let wrong = clocks.start_at("+3d");
+    for moment in 0..10 {
+        clocks.none_is_wrong(wrong, &format!("one of two, {moment}"));
+        clocks.none_is_wrong(right[0], &format!("the other of two, {moment}"));
+    }
+    clocks.cluster.nodes[wrong].kill();
+    clocks.cluster.nodes[right[0]].kill();
+    let last = clocks.start_at("-2h");
+    for format in timed()
+        .into_iter()
+        .filter(|format| !["snowflake", "uuid1", "uuid6"].contains(format))
+    {
+        let ahead = ahead_s(clocks.cluster.nodes[last].server(), format, &mut clocks.seen);
+        let ahead = ahead.unwrap_or_else(|refused| panic!("{format}: {refused}"));
+        assert!((-60..10).contains(&ahead), "{format} goes back: {ahead} s");
+    }
+}
+
+// claim: P76
+#[test]
+fn a_clock_that_the_store_does_not_share_is_refused_on_redis() {
+    against_the_stores_clock(Redis::run());
+}
+
+// claim: P76
+#[test]
+fn a_clock_that_the_store_does_not_share_is_refused_on_postgres() {
+    against_the_stores_clock(Postgres::borrow());
+}
+
+// claim: P76
+#[test]
+#[ignore = "minutes: five servers"]
+fn a_clock_that_the_others_do_not_share_is_outvoted_on_etcd() {
+    against_the_other_servers(Etcd::borrow());
+}
+
+// claim: P76
+#[test]
+#[ignore = "minutes: five servers"]
+fn a_clock_that_the_others_do_not_share_is_outvoted_on_zookeeper() {
+    against_the_other_servers(ZooKeeper::borrow());
 }

@@ -17,6 +17,8 @@ enum Original {
     Redis,
     Postgres,
     MariaDb,
+    /// One with odd and one with even numbers, at the usual port and the one behind it.
+    TwoMariaDbs,
 }
 
 /// Every page, and what it runs against.
@@ -29,7 +31,7 @@ const PAGES: [(&str, Original); 10] = [
     ("cosid", Original::MariaDb),
     ("idgo", Original::MariaDb),
     ("vitess", Original::MariaDb),
-    ("flickr", Original::MariaDb),
+    ("flickr", Original::TwoMariaDbs),
     ("uid-generator", Original::MariaDb),
 ];
 
@@ -62,6 +64,19 @@ fn timeless(page: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The account of the pages, and what its clients are told.
+fn with_shop(mariadb: &Mariadb) -> [(&'static str, String); 3] {
+    mariadb.admin(
+        "",
+        "CREATE DATABASE shop; CREATE USER shop@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO shop@'%'",
+    );
+    [
+        ("MYSQL_HOST", "127.0.0.1".to_string()),
+        ("MYSQL_TCP_PORT", mariadb.address().port().to_string()),
+        ("MYSQL_PWD", "secret".to_string()),
+    ]
+}
+
 fn check(name: &str, original: Original) {
     if !need::curl() {
         return;
@@ -91,13 +106,19 @@ fn check(name: &str, original: Original) {
         }
         Original::MariaDb => {
             let Some(mariadb) = Mariadb::borrow() else { return };
-            mariadb.admin("", "CREATE DATABASE shop; CREATE USER shop@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO shop@'%'");
-            let given = [
-                ("MYSQL_HOST", "127.0.0.1".to_string()),
-                ("MYSQL_TCP_PORT", mariadb.address().port().to_string()),
-                ("MYSQL_PWD", "secret".to_string()),
-            ];
-            console::run_page_among(&page, &around(&mariadb, 3306, &given))
+            console::run_page_among(&page, &around(&mariadb, 3306, &with_shop(&mariadb)))
+        }
+        Original::TwoMariaDbs => {
+            let run = |offset| Mariadb::with_settings(&["--auto-increment-increment=2", offset]);
+            let (Some(odd), Some(even)) =
+                (run("--auto-increment-offset=1"), run("--auto-increment-offset=2"))
+            else {
+                return;
+            };
+            with_shop(&even);
+            let mut around = around(&odd, 3306, &with_shop(&odd));
+            around.instead.push((3307, even.address().port()));
+            console::run_page_among(&page, &around)
         }
     };
     if std::env::var_os("MINT_TEST_UPDATE").is_some() && !differences.is_empty() {

@@ -49,3 +49,38 @@ fn every_console_block_gives_what_it_shows() {
         wrong.join("\n\n")
     );
 }
+
+/// An example that shows what `grep -o` finds would pass with an error too, where the error repeats what was asked for.
+#[test]
+fn no_filter_of_an_example_finds_what_the_command_itself_says() {
+    let root = binary::root();
+    let docs = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    for path in docs.chain([root.join("README.md")]) {
+        let Ok(page) = fs::read_to_string(&path) else {
+            continue;
+        };
+        for line in page.lines().filter_map(|line| line.strip_prefix("$ ")) {
+            let swallows = ["|| true", "grep -c", "head -c"]
+                .iter()
+                .find(|word| line.contains(**word));
+            assert_eq!(swallows, None, "{}: {line}", path.display());
+            let Some((before, filter)) = line.split_once("grep -o") else {
+                continue;
+            };
+            let words = filter
+                .trim_start_matches(['E', ' '])
+                .trim_start_matches(['\'', '"']);
+            let literal: String = words
+                .chars()
+                .take_while(|c| !"\\.*[]()'|^$ ".contains(*c))
+                .collect();
+            assert!(
+                literal.len() > 2 && !before.contains(&literal),
+                "{}: an error that repeats the command passes `grep -o {literal}`: {line}",
+                path.display()
+            );
+        }
+    }
+}

@@ -712,6 +712,8 @@ fn cut(lab: &Lab<Redis>, store: &str, name: &str, key: &str) {
             cycle: false,
         },
         before,
+        masters: Vec::new(),
+        back_to: None,
         advance: 0,
         take: None,
         mark: None,

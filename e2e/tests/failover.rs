@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use mintage_e2e::cluster::{Cluster, at_length};
+use mintage_e2e::engine::place;
+use mintage_e2e::engine::surroundings::Surroundings;
 use mintage_e2e::engine::{postgres::Postgres, redis::Redis, sentinel::Sentinels};
+use mintage_e2e::namespace::Lan;
+use mintage_e2e::need;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::Engine;
 
@@ -31,11 +35,14 @@ const NEW: usize = 1;
 impl<E: Engine> Sides<E> {
     /// With one worker for each of the two: who comes later needs that of the first.
     fn new(engine: E, window: &str, options: &[&str]) -> Sides<E> {
+        let near = Proxy::to(engine.address());
+        Sides::with_near(engine, near, window, options)
+    }
+
+    /// The same with another way of the first server.
+    fn with_near(engine: E, near: Proxy, window: &str, options: &[&str]) -> Sides<E> {
+        let far = Proxy::to(engine.address());
         let mut cluster = Cluster::with_windows(engine, "small", 1, window, options);
-        let (near, far) = (
-            Proxy::to(cluster.engine.address()),
-            Proxy::to(cluster.engine.address()),
-        );
         for proxy in [&near, &far] {
             let url = cluster.engine.url(proxy.address());
             let (name, start) = cluster.next_start(&url);
@@ -104,29 +111,45 @@ impl<E: Engine> Sides<E> {
     }
 }
 
+/// What a primary of class L needs that may be followed by another.
+const BOUNDED: [[&str; 2]; 3] = [
+    ["--appendfsync", "everysec"],
+    ["--min-replicas-to-write", "1"],
+    ["--min-replicas-max-lag", "10"],
+];
+
 /// A primary with two replicas, so that the promoted one has a replica, too, and Sentinels, all of which reach it on
 /// one way.
-fn sentinel(primary: Primary) {
-    let settings = [
-        ["--appendfsync", "everysec"],
-        ["--min-replicas-to-write", "1"],
-        ["--min-replicas-max-lag", "10"],
-    ];
-    let Some(redis) = Redis::with_settings(settings.as_flattened()) else {
+fn sentinel(primary: Primary, event: &str) {
+    let Some(redis) = Redis::with_settings(BOUNDED.as_flattened()) else {
         return;
     };
     let stream = Proxy::to(redis.address());
     let replicas = [redis.replica(stream.address()), redis.replica(stream.address())];
     let sentinels = Sentinels::watch(stream.address(), replicas.len());
+    let near = Proxy::to(redis.address());
+    let cut = || stream.set(Fault::Freeze);
+    promoted_by(&sentinels, &replicas, (redis, near), primary, cut, event);
+}
+
+/// The Sentinels promote one of these after the primary was cut off from them and from its replicas.
+fn promoted_by(
+    sentinels: &Sentinels,
+    replicas: &[Redis],
+    (redis, near): (Redis, Proxy),
+    primary: Primary,
+    cut: impl FnOnce(),
+    event: &str,
+) {
     // As long as they may be with this class, and lived for: the old side has the most to give out.
-    let mut sides = Sides::new(redis, "30s", &["MINT_STORE__ALLOW_LOSSY=true"]);
+    let mut sides = Sides::with_near(redis, near, "30s", &["MINT_STORE__ALLOW_LOSSY=true"]);
     at_length("windows are at their full length", || {
         let left = |node: usize| sides.cluster.nodes[node].metric("mint_window_until_seconds");
         [OLD, NEW]
             .iter()
             .all(|node| left(*node).is_some_and(|left| left > 28.0))
     });
-    stream.set(Fault::Freeze);
+    cut();
     sides.lose(primary);
     let promoted = || {
         let is_told = |replica: &&Redis| sentinels.primary() == Some(replica.address());
@@ -137,25 +160,44 @@ fn sentinel(primary: Primary) {
     at_length("the other replica follows it", || {
         promoted.info("connected_slaves") == "connected_slaves:1"
     });
-    sides.goes_on(
-        promoted,
-        primary,
-        &format!("Sentinel promotes, primary {primary:?}"),
-    );
+    sides.goes_on(promoted, primary, event);
 }
 
 // claim: P31
 #[test]
 #[ignore = "minutes: Sentinels, and windows that run out"]
 fn a_sentinel_that_promotes_after_the_primary_died_repeats_nothing() {
-    sentinel(Primary::Killed);
+    sentinel(Primary::Killed, "Sentinel promotes, primary killed");
 }
 
 // claim: P31
 #[test]
 #[ignore = "minutes: Sentinels, and windows that run out"]
 fn a_sentinel_that_promotes_beside_a_primary_that_lives_on_repeats_nothing() {
-    sentinel(Primary::CutOff);
+    sentinel(
+        Primary::CutOff,
+        "Sentinel promotes beside a primary that lives on",
+    );
+}
+
+/// One way: what the primary sends arrives, and it hears neither Sentinels nor replicas; the first server it hears.
+// claim: P31
+#[test]
+#[ignore = "minutes: Sentinels, and windows that run out"]
+fn a_sentinel_that_promotes_beside_a_primary_that_hears_nobody_repeats_nothing() {
+    if !need::root() || !need::partitions() {
+        return;
+    }
+    let lan = Lan::of(3);
+    let Some(redis) = Redis::within(BOUNDED.as_flattened(), lan.machine(0)) else {
+        return;
+    };
+    let replicas = [1, 2].map(|at| redis.replica_within(redis.address(), lan.machine(at)));
+    let sentinels = Sentinels::watch(redis.address(), replicas.len());
+    let near = Proxy::to(redis.address()).seen_as(lan.beside());
+    let cut = || lan.deafen(0, &[lan.here(), lan.address(1), lan.address(2)]);
+    let event = "Sentinel promotes beside a primary that hears nobody, and is heard";
+    promoted_by(&sentinels, &replicas, (redis, near), Primary::CutOff, cut, event);
 }
 
 /// Whether the standby had all when it was promoted.
@@ -167,27 +209,28 @@ enum Standby {
 }
 
 /// The standby of a PostgreSQL of class S takes over.
-fn standby(standby: Standby, primary: Primary) {
-    let Some(postgres) = Postgres::run() else { return };
-    let mut r1 = postgres.replica("r1");
-    for sql in [
-        "ALTER SYSTEM SET synchronous_standby_names = 'r1'",
-        "SELECT pg_reload_conf()",
-    ] {
-        postgres.admin("postgres", sql);
-    }
-    at_length("the standby confirms", || {
-        let state = "SELECT bool_and(sync_state = 'sync') FROM pg_stat_replication";
-        postgres.admin("postgres", state).trim() == "t"
+fn standby(standby: Standby, primary: Primary, event: &str) {
+    standby_within(Surroundings::default(), standby, primary, event);
+}
+
+const WAITS: &str = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+fn something_waits(primary: &Postgres) {
+    at_length("something waits for the standby", || {
+        primary.admin("postgres", WAITS).trim() == "t"
     });
+}
+
+/// The same of a standby in other surroundings.
+fn standby_within(surroundings: Surroundings, standby: Standby, primary: Primary, event: &str) {
+    let Some(postgres) = Postgres::run() else { return };
+    let mut r1 = postgres.replica_within("r1", surroundings);
+    postgres.confirm_by("r1");
     let mut sides = Sides::new(postgres, "5s", &[]);
     if standby == Standby::AwayBefore {
         r1.stop();
-        let waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
         for _ in 0..5 {
-            at_length("something waits for the standby", || {
-                sides.cluster.engine.admin("postgres", waits).trim() == "t"
-            });
+            something_waits(&sides.cluster.engine);
             // What it wrote is seen, and no standby has it.
             let cancel =
                 "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
@@ -204,33 +247,89 @@ fn standby(standby: Standby, primary: Primary) {
     if primary == Primary::CutOff && standby == Standby::AwayBefore {
         sides.cluster.engine.thaw();
     }
-    let fault = format!("class S, standby {standby:?}, primary {primary:?}");
-    sides.goes_on(&r1, primary, &fault);
+    sides.goes_on(&r1, primary, event);
 }
 
 // claim: P29
 #[test]
 fn a_standby_promoted_after_the_primary_died_repeats_nothing() {
-    standby(Standby::Attached, Primary::Killed);
+    let event = "class S, primary killed, standby promoted";
+    standby(Standby::Attached, Primary::Killed, event);
 }
 
 // claim: P29
 #[test]
 #[ignore = "minutes: clusters of two"]
 fn a_standby_promoted_beside_a_primary_that_lives_on_repeats_nothing() {
-    standby(Standby::Attached, Primary::CutOff);
+    let event = "class S, standby promoted beside a primary that lives on";
+    standby(Standby::Attached, Primary::CutOff, event);
 }
 
 // claim: P29
 #[test]
 #[ignore = "minutes: clusters of two"]
 fn a_standby_that_was_away_and_is_promoted_after_the_primary_died_repeats_nothing() {
-    standby(Standby::AwayBefore, Primary::Killed);
+    let event = "class S, standby away before, primary killed, standby promoted";
+    standby(Standby::AwayBefore, Primary::Killed, event);
 }
 
 // claim: P29
 #[test]
 #[ignore = "minutes: clusters of two"]
 fn a_standby_that_was_away_and_is_promoted_beside_a_primary_that_lives_on_repeats_nothing() {
-    standby(Standby::AwayBefore, Primary::CutOff);
+    let event = "class S, standby away before, promoted beside a primary that lives on";
+    standby(Standby::AwayBefore, Primary::CutOff, event);
+}
+
+/// The standby's clock, and so the store's from then on, is wrong; the servers' are right.
+fn promoted_with_a_clock(offset: &str, event: &str) {
+    let Some(faketime) = need::faketime() else { return };
+    // The server reads it, which is another account's.
+    let folder = place::folder();
+    let clock = folder.path().join("clock");
+    std::fs::write(&clock, format!("{offset}\n")).unwrap();
+    let surroundings = Surroundings::with(faketime.environment(&clock));
+    standby_within(surroundings, Standby::Attached, Primary::Killed, event);
+}
+
+// claim: P5, P29
+#[test]
+#[ignore = "minutes: clusters of two"]
+fn a_promoted_standby_whose_clock_is_a_day_ahead_repeats_nothing() {
+    promoted_with_a_clock("+1d", "class S, promoted standby's clock a day ahead");
+}
+
+// claim: P5, P29
+#[test]
+#[ignore = "minutes: clusters of two"]
+fn a_promoted_standby_whose_clock_is_a_day_behind_repeats_nothing() {
+    promoted_with_a_clock("-1d", "class S, promoted standby's clock a day behind");
+}
+
+/// First the primary hears nothing of its standby, which has what nobody knows that it has; then the standby hears
+/// nothing of the primary, and is promoted.
+// claim: P29
+#[test]
+#[ignore = "minutes: clusters of two"]
+fn one_way_cuts_between_primary_and_standby_repeat_nothing() {
+    if !need::root() || !need::partitions() {
+        return;
+    }
+    let lan = Lan::of(2);
+    let Some(postgres) = Postgres::within(&[], lan.machine(0)) else {
+        return;
+    };
+    let r1 = postgres.replica_within("r1", lan.machine(1));
+    postgres.confirm_by("r1");
+    let mut sides = Sides::new(postgres, "5s", &[]);
+    lan.deafen(0, &[lan.address(1)]);
+    something_waits(&sides.cluster.engine);
+    lan.mend(0);
+    sides.cluster.all_serve(&[OLD, NEW], 200);
+    lan.deafen(1, &[lan.address(0)]);
+    something_waits(&sides.cluster.engine);
+    sides.lose(Primary::CutOff);
+    r1.promote();
+    let event = "class S, one-way cuts between primary and standby, then promoted beside the primary";
+    sides.goes_on(&r1, Primary::CutOff, event);
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mintage_e2e::cluster::Row;
@@ -90,23 +92,7 @@ impl Lab {
 
     /// Takes a number that nobody was given before, or tells why there is none for good.
     fn take(&mut self, ledger: &Ledger) -> Result<i64, LedgerError> {
-        let name = Name::new("orders").unwrap();
-        let start = Instant::now();
-        let taken = self.tokio.block_on(async {
-            loop {
-                let taking = async {
-                    let orders = ledger.sequence_or_create(&name).await?;
-                    Ok(orders.take(1).await?.first)
-                };
-                match taking.await {
-                    Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(90) => {
-                        tokio::time::sleep(Duration::from_millis(20)).await;
-                    }
-                    answer => break answer,
-                }
-            }
-        });
-        let number = taken?;
+        let number = taken(&self.tokio, ledger)?;
         self.seen.add(number);
         Ok(number)
     }
@@ -116,6 +102,26 @@ impl Lab {
             self.take(ledger).unwrap();
         }
     }
+}
+
+/// A number, however long the cluster needs for it; or why there is none for good.
+fn taken(tokio: &tokio::runtime::Runtime, ledger: &Ledger) -> Result<i64, LedgerError> {
+    let name = Name::new("orders").unwrap();
+    let start = Instant::now();
+    tokio.block_on(async {
+        loop {
+            let taking = async {
+                let orders = ledger.sequence_or_create(&name).await?;
+                Ok(orders.take(1).await?.first)
+            };
+            match taking.await {
+                Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(90) => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                answer => break answer,
+            }
+        }
+    })
 }
 
 /// Any node may end and come back while most others stay: the servers go on, on whichever node.
@@ -191,7 +197,7 @@ fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {
     assert!(matches!(stopped, LedgerError::Stopped(_)), "{stopped:?}");
     Row::passed(
         "galera",
-        "class D, the node most behind is bootstrapped: refused",
+        "class D, the node most behind is bootstrapped",
         lab.seen.len(),
     );
 }
@@ -229,7 +235,75 @@ fn a_node_cut_off_is_not_believed_even_when_bootstrapped() {
     lab.take_many(&ours, 20);
     Row::passed(
         "galera",
-        "class D, a node cut off is bootstrapped beside the others: refused",
+        "class D, a node cut off is bootstrapped beside the others",
         lab.seen.len(),
     );
+}
+
+/// A node loses the others, lives on with its server, and finds them again.
+#[test]
+#[ignore = "minutes: clusters of MariaDB that come and go"]
+fn a_node_that_is_cut_off_alive_and_comes_back_stops_nobody() {
+    let Some(mut lab) = Lab::start() else { return };
+    let ours = lab.ledger(&lab.on(0));
+    let theirs = lab.ledger(&lab.on(2));
+    for _ in 0..2 {
+        lab.take_many(&ours, 20);
+        lab.take_many(&theirs, 20);
+        lab.cluster.isolate(2, true);
+        lab.cluster.wait_for(2, "wsrep_cluster_status", "non-Primary");
+        let error = lab.open(&lab.on(2)).unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+        lab.take_many(&ours, 100);
+        lab.cluster.isolate(2, false);
+        lab.cluster.wait_for(2, "wsrep_ready", "ON");
+        lab.take_many(&theirs, 20);
+    }
+    lab.take_many(&ours, 20);
+    let event = "class D, a node is cut off alive, and comes back";
+    Row::passed("galera", event, lab.seen.len());
+}
+
+/// A node comes back with nothing, and one of the others stands still while it gives it all it has.
+#[test]
+#[ignore = "minutes: clusters of MariaDB that come and go"]
+fn a_node_that_is_filled_by_another_stops_nobody() {
+    let Some(mut lab) = Lab::start() else { return };
+    // Whichever is the donor has a server beside it.
+    let ledgers = [0, 1].map(|node| lab.ledger(&lab.on(node)));
+    for ledger in &ledgers {
+        lab.take_many(ledger, 20);
+    }
+    lab.cluster.kill(2);
+    // The others have agreed that it is gone.
+    for ledger in &ledgers {
+        lab.take_many(ledger, 20);
+    }
+    let joined = AtomicBool::new(false);
+    let meanwhile: Vec<Vec<i64>> = thread::scope(|scope| {
+        let (tokio, joined) = (&lab.tokio, &joined);
+        let takers = ledgers.each_ref().map(|ledger| {
+            scope.spawn(move || {
+                let mut numbers = Vec::new();
+                while !joined.load(Ordering::SeqCst) {
+                    numbers.push(taken(tokio, ledger).unwrap());
+                    thread::sleep(Duration::from_millis(20));
+                }
+                numbers
+            })
+        });
+        lab.cluster.start_afresh(2);
+        joined.store(true, Ordering::SeqCst);
+        takers.map(|taker| taker.join().unwrap()).into()
+    });
+    for numbers in meanwhile {
+        assert!(!numbers.is_empty());
+        lab.seen.extend(numbers);
+    }
+    let started = lab.ledger(&lab.on(2));
+    for ledger in [&ledgers[0], &ledgers[1], &started] {
+        lab.take_many(ledger, 20);
+    }
+    let event = "class D, an empty node joins, another is its donor";
+    Row::passed("galera", event, lab.seen.len());
 }

@@ -132,6 +132,7 @@ macro_rules! given {
         )
     };
 }
+pub(crate) use given;
 
 const GENERATED: Kind = Kind {
     name: "auto_increment",
@@ -229,13 +230,13 @@ impl Original for OnMariadb {
     }
 }
 
-fn client_of(command: std::process::Command, sql: &'static str) -> Client {
+pub(crate) fn client_of(command: std::process::Command, sql: &'static str) -> Client {
     let mut session = Session::start(command);
     Box::new(move || session.ask(sql).first().and_then(|line| line.parse().ok()))
 }
 
 /// The same counter here, over the Redis protocol.
-fn client_here(at: SocketAddr, name: &str) -> Client {
+pub(crate) fn client_here(at: SocketAddr, name: &str) -> Client {
     let name = name.to_string();
     let mut link: Option<Resp> = None;
     Box::new(move || {
@@ -372,7 +373,7 @@ fn counters_of_every_other_kind_come_stand_beside_and_go_back_under_load() {
 }
 
 /// Waits until more than `seen` requests have gone through the proxy, or the command has ended.
-fn until_request(proxy: &Proxy, seen: u64, command: &mut Child) {
+pub(crate) fn until_request(proxy: &Proxy, seen: u64, command: &mut Child) {
     while !proxy.has_request(seen, Duration::from_millis(10)) && command.try_wait().unwrap().is_none() {}
 }
 

@@ -248,6 +248,129 @@ const EXPIRING: &[&[&str]] = &[
     &["EXPIRE", "lasting", "10", "NX"],
 ];
 
+/// What tools of Redis ask besides counting, where both have one answer.
+const TOOLS: &[&[&str]] = &[
+    &["SET", "k", "123456"],
+    &["SET", "below", "-5"],
+    &["STRLEN", "k"],
+    &["STRLEN", "below"],
+    &["STRLEN", "nothing"],
+    &["STRLEN"],
+    &["TOUCH", "k", "nothing", "k"],
+    &["OBJECT", "ENCODING", "k"],
+    &["OBJECT", "ENCODING", "nothing"],
+    &["OBJECT", "ENCODING"],
+    &["OBJECT", "REFCOUNT", "k"],
+    &["OBJECT", "REFCOUNT", "nothing"],
+    &["OBJECT", "IDLETIME", "nothing"],
+    &["OBJECT", "FREQ", "k"],
+    &["OBJECT", "FREQ", "nothing"],
+    &["OBJECT", "NOSUCH", "k"],
+    &["OBJECT"],
+    &["MEMORY", "USAGE", "nothing"],
+    &["MEMORY", "USAGE", "k", "SAMPLES"],
+    &["MEMORY", "USAGE", "k", "SAMPLES", "x"],
+    &["MEMORY", "USAGE", "k", "SAMPLES", "-1"],
+    &["MEMORY", "USAGE"],
+    &["MEMORY", "PURGE"],
+    &["DEBUG", "OBJECT", "k"],
+    &["LATENCY", "LATEST"],
+    &["LATENCY", "HISTORY", "command"],
+    &["LATENCY", "RESET"],
+    &["LATENCY", "NOSUCH"],
+    &["SLOWLOG", "GET"],
+    &["SLOWLOG", "GET", "10"],
+    &["SLOWLOG", "GET", "-2"],
+    &["SLOWLOG", "GET", "x"],
+    &["SLOWLOG", "LEN"],
+    &["SLOWLOG", "RESET"],
+    &["MODULE", "LIST"],
+    &["ACL", "WHOAMI"],
+    &["CLUSTER", "INFO"],
+    &["READONLY"],
+    &["READWRITE"],
+    &["WAIT", "0", "0"],
+    &["WAIT", "0", "-1"],
+    &["WAIT", "0", "x"],
+    &["WAIT", "x", "0"],
+    &["ROLE"],
+    &["CLIENT", "GETREDIR"],
+    &["CLIENT", "TRACKING", "OFF"],
+    &["CLIENT", "NO-EVICT", "ON"],
+    &["SCAN", "0", "TYPE", "string"],
+    &["SCAN", "0", "TYPE", "hash"],
+    &["UNLINK", "below", "nothing"],
+    &["EXISTS", "below"],
+    &["RANDOMKEY"],
+    &["UNLINK", "k"],
+    &["RANDOMKEY"],
+    &["GETDEL", "nothing"],
+    &["GETDEL"],
+    &["MULTI"],
+    &["OBJECT", "NOSUCH", "k"],
+    &["EXEC"],
+    &["MULTI"],
+    &["SLOWLOG", "LEN"],
+    &["EXEC"],
+];
+
+#[test]
+fn tools_are_answered_as_by_redis() {
+    if !need::redis() {
+        return;
+    }
+    for protocol in ["2", "3"] {
+        same(TOOLS, protocol, &[]);
+    }
+}
+
+/// What redis-cli looks at in its own modes: numbers where it expects them, and no refusal.
+#[test]
+fn the_modes_of_redis_cli_find_what_they_look_for() {
+    if !need::redis() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let cli = |args: &[&str]| redis::cli(server.resp, args, b"").ok();
+    cli(&["INCRBY", "orders", "100"]);
+    cli(&["INCR", "bills"]);
+    for mode in ["--bigkeys", "--memkeys"] {
+        let said = cli(&[mode]);
+        let found = said.contains("Sampled 2 keys") && said.contains("2 strings with");
+        assert!(found && !said.contains("ailed"), "{mode}: {said}");
+    }
+    let mut names: Vec<String> = cli(&["--scan"]).lines().map(String::from).collect();
+    names.sort();
+    assert_eq!(names, ["bills", "orders"]);
+    // `--stat` shows these for ever.
+    let info = cli(&["INFO"]);
+    for field in [
+        "used_memory",
+        "connected_clients",
+        "blocked_clients",
+        "total_commands_processed",
+    ] {
+        let value = info
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{field}:")));
+        let number = value.and_then(|value| value.trim().parse::<u64>().ok());
+        assert!(number.is_some(), "{field}: {value:?} in {info}");
+    }
+    for (section, field) in [
+        ("memory", "used_memory_human:"),
+        ("cpu", "used_cpu_user:"),
+        ("replication", "role:master"),
+        ("persistence", "loading:0"),
+    ] {
+        let said = cli(&["INFO", section]);
+        assert!(said.contains(field), "{section}: {said}");
+    }
+    assert!(cli(&["MEMORY", "USAGE", "orders"]).trim().parse::<u64>().unwrap() > 0);
+    assert_eq!(cli(&["OBJECT", "IDLETIME", "orders"]), "0\n");
+    assert!(cli(&["CLIENT", "LIST"]).starts_with("id="));
+}
+
 #[test]
 fn replies_and_errors_are_redis_own() {
     if !need::redis() {

@@ -17,7 +17,11 @@ use mintage_e2e::need;
 use mintage_e2e::run::{self, Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{NoPanic, Server, Start};
 use mintage_testing::no_secret_in;
+use mintage_testing::ways::{self, NAME, WAYS, Way, numbers};
+use mintage_testing::wire::Wire;
 use tempfile::TempDir;
+
+use crate::histories::address;
 
 /// A folder whose configuration names a file of tokens.
 fn folder(more: &str) -> TempDir {
@@ -147,6 +151,44 @@ fn a_token_is_good_for_its_names_on_every_face() {
     for secret in [&admin, &shop, &reader] {
         no_secret_in("the log", &server.log(), secret);
     }
+}
+
+/// Connections of every face that takes numbers, opened with a token and served, are refused once it is gone from its file.
+// claim: P71
+#[test]
+fn a_token_that_is_gone_is_refused_on_open_connections_of_every_face() {
+    let folder = folder(ways::SETTINGS);
+    let at = folder.path();
+    let token = new_token(at, "web --may admin,allocate,read");
+    let server = Start::in_folder(at).args(ways::flags()).ready();
+    let connect = |way: &Way| {
+        let wire = Wire::connect_as(way.0, address(&server, way.0), &token);
+        (*way, wire.unwrap_or_else(|error| panic!("{}: {error}", way.0)))
+    };
+    // tinyid's show it in the path.
+    let request = |way: &Way| way.1.replace("token=t", &format!("token={token}"));
+    // MySQL's clients show a digest of the token: such connections end in the tests of certificates.
+    let ways = WAYS.iter().filter(|way| way.0 != "mysql");
+    let mut wires: Vec<(Way, Wire)> = ways.map(connect).collect();
+    let made = wires[0]
+        .1
+        .ask(&[format!("PUT /v1/sequences/{NAME} {{}}")])
+        .unwrap();
+    assert!(!made[0].starts_with('-'), "{made:?}");
+    for (way, wire) in &mut wires {
+        let answer = wire.ask(&[request(way)]).unwrap().remove(0);
+        assert!(numbers(way, &answer).is_some(), "{way:?}: {answer}");
+    }
+    assert_eq!(mint(at, "token revoke web").ok(), "revoked: 1 of web\n");
+    // Answered with a refusal, or closed.
+    let is_served = |way: &Way, wire: &mut Wire| match wire.ask(&[request(way)]) {
+        Ok(answers) => numbers(way, &answers[0]).is_some(),
+        Err(_) => false,
+    };
+    eventually("nobody is served", || {
+        wires.retain_mut(|(way, wire)| is_served(way, wire));
+        wires.is_empty()
+    });
 }
 
 /// One token takes over from the other, the last one is revoked, and a file that cannot be used changes nothing.

@@ -192,12 +192,11 @@ fn journey_in<E: Engine, S>(
     lab.refuses(other);
     lab.refuses(0);
     lab.restored(&[0, other]);
-    let (store, end) = (lab.engine.scheme(), format!("{end:?}").to_lowercase());
-    Row::passed(
-        store,
-        format_args!("set back after a {end}: refused until restored"),
-        lab.given.len(),
-    );
+    let event = match end {
+        End::Stop => "set back after a stop",
+        End::Kill => "set back after a kill",
+    };
+    Row::passed(lab.engine.scheme(), event, lab.given.len());
 }
 
 /// The same with the folder of the data.
@@ -245,12 +244,8 @@ fn living<E: Engine>(engine: Option<E>) {
     lab.refuses(0);
     lab.refuses(new);
     lab.restored(&[0, new]);
-    let store = lab.engine.scheme();
-    Row::passed(
-        store,
-        "set back under a server that lives: refused until restored",
-        lab.given.len(),
-    );
+    let event = "set back under a server that lives";
+    Row::passed(lab.engine.scheme(), event, lab.given.len());
 }
 
 macro_rules! engines {
@@ -393,6 +388,7 @@ fn lowered<E: Engine>(engine: Option<E>, lower: impl Fn(&E)) {
     let other = lab.machine();
     lab.refuses(other);
     lab.restored(&[0, other]);
+    Row::passed(lab.engine.scheme(), "a mark lowered by hand", lab.given.len());
 }
 
 const LOWER: &str = "UPDATE mint_register SET mark = mark - 200 WHERE key = 'seq/bills'";

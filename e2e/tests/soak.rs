@@ -44,7 +44,7 @@ fn whatever_goes_wrong_again_and_again_nothing_repeats_or_piles_up() {
         std::thread::sleep((gap * faults).saturating_sub(begun.elapsed()));
     }
     let end = Usage::of(pid);
-    let row = cluster.checked("soak");
+    let row = cluster.checked("random faults, one after another");
     say(&format!(
         "soak: {} s, {faults} faults | {row} | memory {} -> {} KiB, descriptors {} -> {}",
         begun.elapsed().as_secs(),

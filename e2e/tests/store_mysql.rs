@@ -3,7 +3,7 @@
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
+use mintage_e2e::store_suite::{Engine, Lab, cases, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store};
 
 mintage_e2e::store_suite!(Mariadb::run(), Mariadb::borrow());
@@ -35,6 +35,20 @@ fn a_server_that_may_forget_is_refused_with_the_setting_to_change() {
         let store = lab.open_with(&lab.direct(), &allowed).unwrap();
         assert_eq!(store.class(), Class::Lossy);
     }
+}
+
+// claim: P32
+#[test]
+fn a_server_that_begins_to_forget_takes_no_more_writes() {
+    let Some(server) = Mariadb::run() else { return };
+    let setting = "innodb_flush_log_at_trx_commit";
+    let sync = |how: u8| {
+        move |mariadb: &Mariadb| {
+            mariadb.admin("ids", &format!("SET GLOBAL {setting} = {how}"));
+        }
+    };
+    let [forget, mend] = [sync(2), sync(1)];
+    cases::a_server_that_begins_to_forget_takes_no_more_writes(Lab::new(server), setting, [&forget, &mend]);
 }
 
 /// Every format of the binary log takes our statements.

@@ -11,7 +11,7 @@ use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::pgbouncer::Pgbouncer;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::engine::process::pause;
-use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
+use mintage_e2e::store_suite::{Engine, Lab, cases, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, Store, StoreErrorKind,
     StoreSettings, Version, init_store,
@@ -128,6 +128,26 @@ fn a_server_that_does_not_sync_is_refused_unless_allowed() {
     assert_eq!(store.class(), Class::Lossy);
     let before = store.incarnation().unwrap();
     assert!(before.contains(" since @"), "{before}");
+}
+
+// claim: P32
+#[test]
+fn a_server_that_begins_to_forget_takes_no_more_writes() {
+    let Some(server) = Postgres::run() else { return };
+    let sync = |how: &'static str| {
+        move |postgres: &Postgres| {
+            postgres.admin("ids", &format!("ALTER SYSTEM SET fsync = {how}"));
+            postgres.admin("ids", "SELECT pg_reload_conf()");
+            let shown = || postgres.admin("ids", "SHOW fsync").trim() == how;
+            eventually("the setting is read", shown);
+        }
+    };
+    let [forget, mend] = [sync("off"), sync("on")];
+    cases::a_server_that_begins_to_forget_takes_no_more_writes(
+        Lab::new(server),
+        "fsync=off",
+        [&forget, &mend],
+    );
 }
 
 /// Tables without a log are empty after a crash.

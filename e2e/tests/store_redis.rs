@@ -10,7 +10,7 @@ use mintage_e2e::engine::process::pause;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::{
-    Engine, Lab, OWNER_PASSWORD_ENCODED, holds_no_secret, key, patient, until_ok, value,
+    Engine, Lab, OWNER_PASSWORD_ENCODED, cases, holds_no_secret, key, patient, until_ok, value,
 };
 use mintage_ledger::{
     Advice, Cas, Claim, Class, Key, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, init_store,
@@ -113,33 +113,18 @@ fn a_server_that_does_not_let_us_look_counts_as_one_that_forgets() {
     }
 }
 
-/// An administrator's change while we run: new connections see it.
 // claim: P32
 #[test]
 fn a_server_that_begins_to_forget_takes_no_more_writes() {
     let Some(server) = Redis::run() else { return };
-    let lab = Lab::new(server);
-    lab.init();
-    let store = lab.open(&lab.proxied());
-    let key = key("seq/changed");
-    let write = |token| store.compare_and_set(&key, None, value(1, token), Marks::NeverLower);
-    lab.engine.admin(&["CONFIG", "SET", "appendfsync", "everysec"]);
-    lab.proxy.cut_all();
-    // The first call may meet the connection that was cut.
-    lab.wait(write(1)).unwrap_err();
-    let error = lab.wait(write(2)).unwrap_err();
-    assert_eq!(
-        (error.kind, error.outcome),
-        (StoreErrorKind::Unavailable, Outcome::NotDone),
-        "{error:?}"
-    );
-    assert!(error.message.contains("appendfsync is everysec"), "{error:?}");
-    assert_eq!(store.class(), Class::Lossy);
-    assert_eq!(lab.wait(store.get(&key)), Ok(None), "reads go on");
-    lab.engine.admin(&["CONFIG", "SET", "appendfsync", "always"]);
-    lab.proxy.cut_all();
-    assert_eq!(lab.wait(until_ok(|| write(3))), Cas::Done(Version::of(1)));
-    assert_eq!(store.class(), Class::Durable);
+    let sync = |how: &'static str| {
+        move |redis: &Redis| {
+            redis.admin(&["CONFIG", "SET", "appendfsync", how]);
+        }
+    };
+    let [forget, mend] = [sync("everysec"), sync("always")];
+    let why = "appendfsync is everysec";
+    cases::a_server_that_begins_to_forget_takes_no_more_writes(Lab::new(server), why, [&forget, &mend]);
 }
 
 /// Redis with `everysec` answers before it writes when the disk is slow; a crash then loses what it answered.

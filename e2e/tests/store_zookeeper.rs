@@ -10,6 +10,7 @@ use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::majority::any_one_member_may_go;
 use mintage_e2e::proxy::Fault;
 use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD_ENCODED, key, value};
+use mintage_ledger::zookeeper_client::{delete, get_acl, get_children, get_data};
 use mintage_ledger::{
     BoxFuture, Cas, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance, init_store,
     open_store,
@@ -55,7 +56,7 @@ fn registers_move_to_fresh_nodes_before_versions_end() {
     let mut version = 0;
     let node = || {
         lab.engine.admin(async |client| {
-            let mut nodes = client.list_children("/mint_register/seq!moves").await?;
+            let mut nodes = client.ask(get_children("/mint_register/seq!moves")).await?.0;
             assert_eq!(nodes.len(), 1, "a register has one node");
             Ok(nodes.remove(0))
         })
@@ -95,11 +96,10 @@ fn whatever_is_removed_stops_a_running_node() {
         };
         write(None).unwrap();
         lab.engine.admin(async |client| match mistake {
-            "meta" => client.delete("/mint_meta", None).await,
+            "meta" => client.ask(delete("/mint_meta", None)).await,
             _ => {
-                client
-                    .delete(&format!("/mint_register/#{cluster:032x}"), None)
-                    .await
+                let sentinel = format!("/mint_register/#{cluster:032x}");
+                client.ask(delete(&sentinel, None)).await
             }
         });
         let error = write(Some(Version::of(1))).unwrap_err();
@@ -173,16 +173,19 @@ fn registers_belong_to_their_account_and_can_be_read() {
         .unwrap();
     let (data, acl) = lab.engine.admin(async |client| {
         let base = "/mint_register/seq!orders";
-        let inner = client.list_children(base).await?.remove(0);
+        let inner = client.ask(get_children(base)).await?.0.remove(0);
         let path = format!("{base}/{inner}");
-        Ok((client.get_data(&path).await?.0, client.get_acl(&path).await?.0))
+        Ok((
+            client.ask(get_data(&path)).await?.0,
+            client.ask(get_acl(&path)).await?,
+        ))
     });
     assert_eq!(
         String::from_utf8(data).unwrap(),
         "{\"version\":1,\"mark\":7,\"token\":\"00000000000000000000000000000001\",\"body\":{}}"
     );
     assert_eq!(acl.len(), 1);
-    assert!(acl[0].id().starts_with("mint:"), "{acl:?}");
+    assert!(acl[0].id.starts_with("mint:"), "{acl:?}");
     let nobody = format!("zookeeper://{}", lab.engine.address());
     let error = lab.refused(&nobody, &patient());
     assert_eq!(

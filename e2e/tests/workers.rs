@@ -10,9 +10,9 @@ use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
+use mintage_ledger::zookeeper_client::{Acl, Code, Error, create, delete};
 use mintage_testing::invariant;
 use tempfile::TempDir;
-use zookeeper_client::{Acls, CreateMode};
 
 /// A server, and a person who makes pools on it.
 struct Lab {
@@ -103,9 +103,8 @@ fn make(zookeeper: &ZooKeeper, nodes: &[(&str, &str)]) {
             for part in path.trim_start_matches('/').split('/') {
                 at = format!("{at}/{part}");
                 let data = if at == *path { data.as_bytes() } else { b"" };
-                let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
-                match client.create(&at, data, &options).await {
-                    Ok(_) | Err(zookeeper_client::Error::NodeExists) => {}
+                match client.ask(create(&at, data, &[Acl::anyone()])).await {
+                    Ok(_) | Err(Error::Answered(Code::NODE_EXISTS)) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -184,7 +183,7 @@ fn numbers_in_zookeeper_are_never_lent() {
         said.code != 0 && said.err.contains("is held at twitter+zookeeper"),
         "{said:?}"
     );
-    zookeeper.admin(async |client| client.delete("/snowflake-servers/5", None).await);
+    zookeeper.admin(async |client| client.ask(delete("/snowflake-servers/5", None)).await);
     // Its node goes with it, and does not say when that was: a person does.
     let said = lab.pool(&["avoid", "twitter", "--remove", "5"]);
     assert!(

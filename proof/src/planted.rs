@@ -364,6 +364,16 @@ pub const BUGS: &[Bug] = &[
         "formats without a window read the wall clock (C1)",
     ),
     bug(
+        "answer-not-compared",
+        Finder::EndToEnd("answers::redis::an_answer_that_comes_twice_grants_nothing_a_second_time"),
+        "an answer that comes twice counts for the next call (R1)",
+    ),
+    bug(
+        "disputed-clock-tells-time",
+        Finder::EndToEnd("clocks::a_clock_that_the_store_does_not_share_is_refused_on_redis"),
+        "ids get the time of a clock that others speak against (C2)",
+    ),
+    bug(
         "wrong-clock-parks-all",
         Finder::Simulator,
         "a pool is refused until the newest time that it was told of has come (W6)",

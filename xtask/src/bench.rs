@@ -12,6 +12,7 @@ fn page_of(name: &str) -> &'static str {
     match name {
         "bulk" => "docs/bulk.md",
         "sqlwire" => "docs/performance-wire.md",
+        "cosid" => "docs/cosid.md",
         _ => "docs/performance.md",
     }
 }
@@ -28,13 +29,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
         [
-            name @ ("core" | "command" | "server" | "bulk" | "stores" | "sqlwire"),
+            name @ ("core" | "command" | "server" | "bulk" | "stores" | "sqlwire" | "cosid"),
             rest @ ..,
         ] => (&[*name], rest),
-        [] => (&["core", "command", "server", "bulk", "stores", "sqlwire"], &[]),
+        [] => (
+            &["core", "command", "server", "bulk", "stores", "sqlwire", "cosid"],
+            &[],
+        ),
         [other, ..] => {
             return Err(format!(
-                "no benchmark named {other:?}: core, command, server, bulk, stores, sqlwire or sql"
+                "no benchmark named {other:?}: core, command, server, bulk, stores, sqlwire, cosid or sql"
             ));
         }
     };
@@ -57,9 +61,10 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
         // The servers that it starts are those of the end-to-end tests.
         "stores" => step::cargo("bench --quiet -p mintage-e2e --bench shared_stores --"),
         "sqlwire" => step::cargo("bench --quiet -p mintage-e2e --bench sql_wire --"),
+        "cosid" => step::cargo("bench --quiet -p mintage-e2e --bench cosid --"),
         _ => step::cargo("run --release --quiet --manifest-path bench/Cargo.toml -p mintage-bench --"),
     };
-    let of_servers = matches!(name, "stores" | "sqlwire");
+    let of_servers = matches!(name, "stores" | "sqlwire" | "cosid");
     if !of_servers {
         command.arg(name);
     }
@@ -70,7 +75,15 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     if name == "server" {
         provision::debian(provision::BENCH_TOOLS);
     }
-    if matches!(name, "server" | "command" | "bulk" | "stores" | "sqlwire") {
+    if name == "cosid"
+        && let Some(jars) = provision::java()
+    {
+        command.env("MINT_TEST_JAVA", jars);
+    }
+    if matches!(
+        name,
+        "server" | "command" | "bulk" | "stores" | "sqlwire" | "cosid"
+    ) {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }

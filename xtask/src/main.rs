@@ -7,6 +7,7 @@ mod claims;
 mod fresh;
 mod layering;
 mod mutants;
+mod originals;
 mod pages;
 mod parts;
 mod production;
@@ -45,13 +46,15 @@ cargo xtask COMMAND
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
   toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
+  originals FOLDER answers of servers of Leaf, tinyid, CosId and idgo that you have built, beside those of our faces;
+                   --help says what FOLDER holds
   fresh-root [--bare]
                    README's second command in a new root of Debian 12 that has only Rust and a C compiler (needs root);
                    --bare: without apt-get too, so that nothing can be installed
   sql              writes the extension's script from sql/postgres/src, and the library's presets into sql/*/src
-  bench [core|command|server|bulk|stores|sqlwire|sql] [--save] [ARGS]
+  bench [core|command|server|bulk|stores|sqlwire|cosid|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
-                   into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
+                   into docs/performance.md, docs/bulk.md and docs/cosid.md (sql: always, into docs/sql.md)
 
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,php-redis,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
         Some("toys") => toys::run(rest),
+        Some("originals") => originals::run(rest),
         Some("fresh-root") => fresh::run(rest),
         Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),

@@ -64,6 +64,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
 /// What only the deep tests use besides.
 pub(crate) const DEEP_TOOLS: &[Tool] = &[
     ("javac", &["-version"], "default-jdk-headless"),
+    ("mvn", &["--version"], "maven"),
     ("chromium", &["--version"], "chromium"),
     ("chromedriver", &["--version"], "chromium-driver"),
     ("php", &["--version"], "php-cli"),
@@ -260,6 +261,35 @@ pub(crate) fn node() -> Option<PathBuf> {
         }
     }
 }
+
+/// The folder of the Java clients that the deep tests drive, as `e2e/clients/java` lists them; `None` where they
+/// cannot be had.
+pub(crate) fn java() -> Option<PathBuf> {
+    let folder = step::target_dir().join("test-java");
+    for (name, jar) in JAVA_CLIENTS {
+        let into = folder.join(name);
+        if into.join(jar).exists() {
+            continue;
+        }
+        fs::remove_dir_all(&into).ok();
+        let mut copy = Command::new("mvn");
+        copy.args(["--quiet", "--batch-mode", "--file"])
+            .arg(step::root().join(format!("e2e/clients/java/{name}.xml")))
+            .arg("dependency:copy-dependencies")
+            .arg(format!("-DoutputDirectory={}", into.display()));
+        if let Err(why) = patiently(&mut copy) {
+            eprintln!("no Java clients: {why}");
+            return None;
+        }
+    }
+    Some(folder)
+}
+
+/// A list of `e2e/clients/java`, and a jar that is there where it was copied.
+const JAVA_CLIENTS: &[(&str, &str)] = &[
+    ("cosid", "cosid-spring-redis-2.13.0.jar"),
+    ("uid-generator", "uid-generator-0.0.4-RELEASE.jar"),
+];
 
 pub(crate) fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
     let venv = step::target_dir().join(name);

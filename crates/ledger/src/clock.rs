@@ -11,14 +11,22 @@
 //!
 //! What a store remembers may come from a clock that was wrong. A process begins at the latest time it knows of, and
 //! is *settled* once its clock was confirmed: from then on what lies ahead of it is the work of a wrong clock.
+//!
+//! Every id that carries the time gets it here, and only through the *gate* ([`AnchoredClock::time`], protocol C2): it is
+//! shut while nobody knows what the others' clocks say, and while they say something else. Who shuts it is told by
+//! `cluster/clocks`; who asks needs one load of an atomic.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mintage::{Clock, Generators, Timestamp};
+use mintage::{Clock, FixedClock, Generators, Timestamp};
+use tokio::sync::Notify;
+
+use crate::cluster::Sources;
 
 use crate::runtime::Runtime;
 
@@ -34,6 +42,8 @@ const TOGETHER: Duration = Duration::from_millis(10);
 const READINGS_MAX: usize = 10;
 /// How many steps are remembered.
 const STEPS_MAX: usize = 64;
+/// How long whoever asks at the start waits at most until the clocks are compared.
+const JUDGED_WITHIN: Duration = Duration::from_secs(5);
 /// How often the wall clock is looked at.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -133,6 +143,48 @@ pub(crate) enum Reference {
     Disputed,
 }
 
+/// Whether ids get the time (protocol C2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Gate {
+    /// They do.
+    Open,
+    /// It is not known yet what the others' clocks say: whoever asks waits a moment.
+    Unjudged,
+    /// They do not: the clocks disagree.
+    Shut,
+}
+
+/// Why no id that carries the time is made: the clocks disagree, or could not be compared.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ClockRefusal {
+    /// What each clock says, where they disagree.
+    told: Option<String>,
+}
+
+impl ClockRefusal {
+    /// In how many seconds to ask again.
+    pub const RETRY_AFTER_S: u64 = 5;
+}
+
+impl fmt::Display for ClockRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(told) = &self.told else {
+            return f.write_str(
+                "ids that carry the time are refused: the clocks of the store and of other servers could not be asked yet; \
+                 ask again, or take a random format (uuid4, nanoid)",
+            );
+        };
+        write!(
+            f,
+            "no two clocks agree within 5 s, so that no id that carries the time is made: {told}; set the clock that is \
+             wrong, or take a random format (uuid4, nanoid)"
+        )
+    }
+}
+
+impl std::error::Error for ClockRefusal {}
+
 /// A step of the wall clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockStep {
@@ -181,6 +233,12 @@ pub struct AnchoredClock {
     unconfirmed_ms: AtomicU64,
     /// How long until the clock counts as confirmed; 0: it does.
     unsettled_ms: AtomicU64,
+    /// A [`Gate`].
+    gate: AtomicU8,
+    /// What the clocks said when it was shut.
+    against: Mutex<Option<Sources>>,
+    /// The gate is no longer [`Gate::Unjudged`].
+    judged: Notify,
 }
 
 impl Clock for AnchoredClock {
@@ -225,6 +283,9 @@ impl AnchoredClock {
             epoch: AtomicU64::new(0),
             unconfirmed_ms: AtomicU64::new(0),
             unsettled_ms: AtomicU64::new(whole_ms(unsettled)),
+            gate: AtomicU8::new(Gate::Open as u8),
+            against: Mutex::default(),
+            judged: Notify::new(),
         };
         // Whoever asks before the first look of the ledger is told that a far `floor` is held, too.
         clock.look();
@@ -240,18 +301,115 @@ impl AnchoredClock {
     /// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     /// let clock = AnchoredClock::new(SystemRuntime::new(tokio.handle().clone()), None, Default::default());
     /// let mut ids = [Uuid::nil(); 2];
-    /// clock.make(|generators, clock| generators.uuid7_many(clock, &mut ids));
+    /// clock.make(|generators, clock| generators.uuid7_many(clock, &mut ids))?;
     /// assert!(ids[0] < ids[1]);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// The gate is shut.
     #[inline]
-    pub fn make<T>(&self, make: impl FnOnce(&Generators, &dyn Clock) -> T) -> T {
+    pub fn make<T>(&self, make: impl FnOnce(&Generators, &dyn Clock) -> T) -> Result<T, ClockRefusal> {
+        self.pass()?;
         let line = self.line.load();
         let along = Along {
             line: &line,
             runtime: &*self.runtime,
         };
-        make(&line.generators, &along)
+        Ok(make(&line.generators, &along))
+    }
+
+    /// Makes ids that carry no time, whatever clocks say: a clock that `make` reads stands at the beginning of time.
+    pub fn make_timeless<T>(&self, make: impl FnOnce(&Generators, &dyn Clock) -> T) -> T {
+        make(
+            &self.line.load().generators,
+            &FixedClock(Timestamp::from_unix_millis(0)),
+        )
+    }
+
+    /// The time for an id.
+    ///
+    /// # Errors
+    /// The gate is shut.
+    #[inline]
+    pub(crate) fn time(&self) -> Result<Timestamp, ClockRefusal> {
+        self.pass()?;
+        Ok(self.now())
+    }
+
+    /// Passes the gate: one load of an atomic while it is open.
+    #[inline]
+    fn pass(&self) -> Result<(), ClockRefusal> {
+        if self.gate.load(Ordering::Acquire) == Gate::Open as u8 {
+            return Ok(());
+        }
+        Err(self.refusal().unwrap_or_default())
+    }
+
+    /// Why no id gets the time, if none does; with what the clocks say now.
+    #[cold]
+    pub fn refusal(&self) -> Option<ClockRefusal> {
+        if self.gate.load(Ordering::Acquire) == Gate::Open as u8 {
+            return None;
+        }
+        let against = self.against.lock().expect("no panic while held");
+        let boot = self.runtime.boottime();
+        let told = against
+            .as_ref()
+            .map(|against| format!("{against}: {}", against.told_at(boot)));
+        Some(ClockRefusal { told })
+    }
+
+    /// Whether ids get the time.
+    pub(crate) fn gate(&self) -> Gate {
+        match self.gate.load(Ordering::Acquire) {
+            0 => Gate::Open,
+            1 => Gate::Unjudged,
+            _ => Gate::Shut,
+        }
+    }
+
+    /// Opens or shuts the gate; `against`: what the clocks say that disagree. Tells the log where that is news.
+    pub(crate) fn set_gate(&self, gate: Gate, against: Option<Sources>) {
+        let told = against
+            .as_ref()
+            .map(|against| against.told_at(self.runtime.boottime()));
+        // Before the gate, so that nobody is refused without a reason.
+        *self.against.lock().expect("no panic while held") = against;
+        let before = self.gate.swap(gate as u8, Ordering::AcqRel);
+        match (before == gate as u8, gate) {
+            (false, Gate::Shut) => {
+                tracing::warn!(
+                    clocks = told.unwrap_or_default(),
+                    "ids that carry the time are refused: the clocks disagree"
+                );
+            }
+            (false, Gate::Open) if before == Gate::Shut as u8 => {
+                tracing::info!("ids that carry the time are made again: the clocks agree");
+            }
+            _ => {}
+        }
+        self.judged.notify_waiters();
+    }
+
+    /// Waits until it is known whether ids get the time; not for long.
+    pub async fn judged(&self) {
+        let begun = self.runtime.boottime();
+        while self.gate() == Gate::Unjudged {
+            let judged = self.judged.notified();
+            tokio::pin!(judged);
+            judged.as_mut().enable();
+            let left = JUDGED_WITHIN.saturating_sub(self.runtime.boottime().saturating_sub(begun));
+            if self.gate() != Gate::Unjudged || left.is_zero() {
+                return;
+            }
+            tokio::select! {
+                // In a fixed order, so that a simulated run repeats.
+                biased;
+                () = judged => {}
+                () = self.runtime.sleep(left) => {}
+            }
+        }
     }
 
     /// Whether the clock was confirmed since the process began: two sources agreed, the kernel said that it is

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mintage::Timestamp;
 use tokio::sync::Semaphore;
 
-use crate::clock::AnchoredClock;
+use crate::clock::{AnchoredClock, Gate as ClockGate};
 use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
 use crate::guard::Guard;
@@ -73,7 +74,7 @@ impl Context {
         settings: LedgerSettings,
         journal: Option<Journal>,
         restored: Restored,
-        begins_away: bool,
+        (begins_away, vouched): (bool, Option<Timestamp>),
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -84,7 +85,11 @@ impl Context {
         ));
         let store: Arc<dyn Store> = Arc::clone(&watched) as Arc<dyn Store>;
         let node = journal.as_ref().map(Journal::node);
-        let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
+        let floor = store.newest_wall().max(vouched);
+        let clock = AnchoredClock::new(Arc::clone(&runtime), floor, settings.clock_confirm);
+        if !store.exclusive() && !begins_away {
+            clock.set_gate(ClockGate::Unjudged, None);
+        }
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
         let guarded = (!store.exclusive() || restored.ever()) && store.striped().is_none();

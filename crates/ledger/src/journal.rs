@@ -201,6 +201,9 @@ pub(crate) struct Word {
     class: String,
     #[serde(default)]
     restored_ms: i64,
+    /// What this process's ids read then, while they got the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock_ms: Option<i64>,
 }
 
 /// One name's record, and what is known of it.
@@ -420,15 +423,26 @@ impl Journal {
         Ok(word.class)
     }
 
-    /// The store has answered, to what was sent at this boot time, that this node's register is its own. On disk with one of
-    /// the next renewals; the first time at once.
-    pub(crate) async fn heard(&self, at: Duration, class: Class) {
+    /// The clock of ids minus boot time, in nanoseconds, as a process of this boot of the machine had it when the store
+    /// answered last: what a process that begins without the store goes on from (protocol C2).
+    pub(crate) fn vouched_ns(&self) -> Option<i128> {
+        let word = self.words().noted.clone()?;
+        let boot = self.runtime.boot().map(|boot| format!("{boot:032x}"));
+        let clock_ms = word.clock_ms.filter(|_| boot.as_ref() == Some(&word.boot))?;
+        Some((i128::from(clock_ms) - i128::from(word.at_ms)) * 1_000_000)
+    }
+
+    /// The store has answered, to what was sent at this boot time, that this node's register is its own; `vouched_ns`: the
+    /// clock of ids minus boot time. On disk with one of the next renewals; the first time at once.
+    pub(crate) async fn heard(&self, at: Duration, class: Class, vouched_ns: Option<i128>) {
         let Some(boot) = self.runtime.boot() else { return };
         let word = Word {
             boot: format!("{boot:032x}"),
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             class: class.letter().to_string(),
             restored_ms: self.restored_ms.load(Ordering::Acquire),
+            clock_ms: vouched_ns
+                .and_then(|offset| i64::try_from((at.as_nanos() as i128 + offset) / 1_000_000).ok()),
         };
         let is_first = {
             let mut words = self.words();

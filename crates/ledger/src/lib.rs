@@ -47,7 +47,7 @@ pub mod tools;
 use mintage_local::{file_system, name};
 
 pub use advice::Advice;
-pub use clock::{AnchoredClock, ClockReport, ClockStep};
+pub use clock::{AnchoredClock, ClockRefusal, ClockReport, ClockStep};
 pub use cluster::ServerInfo;
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::{LedgerError, OriginRefusal};

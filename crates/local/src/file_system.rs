@@ -56,8 +56,12 @@ pub const WHY_REFUSED: &str = "two machines, or two mounts of one machine, could
                                ids: use a local disk, or a shared store";
 
 fn name(found: &StatFs) -> Option<&'static str> {
+    name_of(found.f_type as u64)
+}
+
+fn name_of(kind: u64) -> Option<&'static str> {
     // Magic numbers are 32 bits; some platforms sign-extend them.
-    let kind = found.f_type as u64 & 0xffff_ffff;
+    let kind = kind & 0xffff_ffff;
     SHARED
         .iter()
         .find(|(magic, _)| *magic == kind)
@@ -85,3 +89,43 @@ const SHARED: &[(u64, &str)] = &[
     (0x786f_4256, "vboxsf"),
     (0xbacb_acbc, "vmhgfs"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `stat -f` prints them of mounted ones; what is no network's is taken.
+    // claim: P36
+    #[test]
+    fn every_file_system_that_others_can_reach_is_known_by_its_magic_number() {
+        for (printed, name) in [
+            (0x6969, "nfs"),
+            (0x6573_5546, "fuse"),
+            (0xff53_4d42, "smb"),
+            (0xffff_ffff_ff53_4d42, "smb"),
+            (0xfe53_4d42, "smb"),
+            (0x517b, "smb"),
+            (0x0102_1997, "9p"),
+            (0x00c3_6400, "ceph"),
+            (0x5346_414f, "afs"),
+            (0x0bd0_0bd0, "lustre"),
+            (0x4750_4653, "gpfs"),
+            (0x1983_0326, "beegfs"),
+            (0x786f_4256, "vboxsf"),
+            (0xbacb_acbc, "vmhgfs"),
+        ] {
+            assert_eq!(name_of(printed), Some(name), "{printed:x}");
+        }
+        // ext4, XFS, btrfs, ZFS, tmpfs, overlay.
+        for local in [
+            0xef53,
+            0x5846_5342,
+            0x9123_683e,
+            0x2fc1_2fc1,
+            0x0102_1994,
+            0x794c_7630,
+        ] {
+            assert_eq!(name_of(local), None, "{local:x}");
+        }
+    }
+}

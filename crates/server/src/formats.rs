@@ -1,7 +1,7 @@
 //! The formats of ids that a server makes: core's table, and where each comes from here.
 
-use mintage::{Family, Format, FormatError, GenOption, GenOptions, Id, MintError};
-use mintage_ledger::AnchoredClock;
+use mintage::{Clock, Family, Format, FormatError, GenOption, GenOptions, Generators, Id, MintError};
+use mintage_ledger::{AnchoredClock, ClockRefusal};
 use mintage_wire::is_made;
 
 use crate::config::edits;
@@ -125,7 +125,7 @@ impl FormatRow {
     ///
     /// # Errors
     /// [`Code::InvalidArgument`] for options that cannot be or an answer that would be too long,
-    /// [`Code::Unavailable`] where the clock does not allow it.
+    /// [`Code::Unavailable`] where the clock does not allow it, or no id gets the time of `clock` and these carry it.
     pub fn make(
         &self,
         clock: &AnchoredClock,
@@ -134,9 +134,16 @@ impl FormatRow {
     ) -> Result<Vec<Id>, ServiceError> {
         self.check_answer(options, count)?;
         let mut ids = vec![Id::default(); count];
-        clock
-            .make(|generators, clock| self.format.make_many_by(generators, clock, options, &mut ids))
-            .map_err(refused)?;
+        let make = |generators: &Generators, clock: &dyn Clock| {
+            self.format.make_many_by(generators, clock, options, &mut ids)
+        };
+        let made = match self.format.time {
+            Some(_) => clock
+                .make(make)
+                .map_err(|refusal| no_time(self.format.name, &refusal))?,
+            None => clock.make_timeless(make),
+        };
+        made.map_err(refused)?;
         Ok(ids)
     }
 
@@ -158,6 +165,12 @@ impl FormatRow {
 
 /// The most characters of ids in one answer.
 const CHARACTERS_MAX: usize = 1 << 20;
+
+/// That ids of a format are refused since the clocks disagree.
+pub(crate) fn no_time(format: &str, refusal: &ClockRefusal) -> ServiceError {
+    ServiceError::new(Code::Unavailable, format!("{format}: {refusal}"))
+        .with_retry_after_s(ClockRefusal::RETRY_AFTER_S)
+}
 
 /// What core refuses, as the service says it.
 fn refused(error: FormatError) -> ServiceError {

@@ -1,7 +1,7 @@
 //! Documents of moves, as records of the ledger and back.
 
 use mintage_ledger::Name;
-use mintage_ledger::moves::{Definition, Move, OursError, Phase, Stepped, VersionedMove};
+use mintage_ledger::moves::{Definition, Master, Move, OursError, Phase, Stepped, VersionedMove};
 use mintage_ledger::source::{MoveId, OwnTable};
 use mintage_wire::{self as wire, Quoted};
 
@@ -30,18 +30,24 @@ pub fn stepped(name: &Name, stepped: &Stepped) -> wire::SteppedMove {
 /// The record of a move as a document.
 ///
 /// ```
-/// use mintage_ledger::{moves::{Definition, Move, Phase}, source::MoveId};
+/// use mintage_ledger::{moves::{Definition, Master, Move, Phase}, source::MoveId};
 /// use mintage_server::moves;
 /// let definition = Definition { start: 1, increment: 1, min: 1, max: i64::MAX, cycle: false };
 /// let id: MoveId = "0123456789abcdef0123456789abcdef".parse().unwrap();
 /// let record = Move {
 ///     id, former: vec![], phase: Phase::Fenced, ceiling: None, source: "redis://db".into(), kind: "redis".into(),
-///     key: "orders".into(), table: None, definition, before: Default::default(), advance: 5, take: None,
+///     key: "orders".into(), table: None, masters: vec![], back_to: None, definition, before: Default::default(), advance: 5, take: None,
 ///     mark: Some(90), first: Some(95), highest: None, issued: None, at_ms: 7,
 /// };
 /// let document = moves::record(&record);
 /// assert_eq!(document.first.map(|first| first.0), Some(95));
 /// assert_eq!(moves::read_record(document).unwrap(), record);
+/// let master = |source: &str| Master {
+///     source: source.into(), key: "orders".into(), increment: 2, one: 7, before: Default::default(), mark: Some(9),
+///     fenced_by: Some(id),
+/// };
+/// let several = Move { masters: vec![master("redis://a"), master("redis://b")], back_to: Some("redis://b".into()), ..record };
+/// assert_eq!(moves::read_record(moves::record(&several)).unwrap(), several);
 /// ```
 pub fn record(record: &Move) -> wire::Move {
     let Definition {
@@ -66,6 +72,8 @@ pub fn record(record: &Move) -> wire::Move {
             is_next: own.is_next,
             condition: own.condition.clone(),
         }),
+        masters: record.masters.iter().map(master).collect(),
+        back_to: record.back_to.clone(),
         definition: wire::MoveDefinition {
             start: Quoted(start),
             increment: Quoted(increment),
@@ -82,6 +90,31 @@ pub fn record(record: &Move) -> wire::Move {
         issued: record.issued.map(Quoted),
         at_ms: record.at_ms,
     }
+}
+
+fn master(of: &Master) -> wire::MoveMaster {
+    wire::MoveMaster {
+        source: of.source.clone(),
+        key: of.key.clone(),
+        increment: Quoted(of.increment),
+        one: Quoted(of.one),
+        before: of.before.clone(),
+        mark: of.mark.map(Quoted),
+        fenced_by: of.fenced_by.as_ref().map(MoveId::to_string),
+    }
+}
+
+fn read_master(document: wire::MoveMaster) -> Answer<Master> {
+    let fenced_by = document.fenced_by.map(|id| id.parse().map_err(invalid));
+    Ok(Master {
+        source: document.source,
+        key: document.key,
+        increment: document.increment.0,
+        one: document.one.0,
+        before: document.before,
+        mark: document.mark.map(|n| n.0),
+        fenced_by: fenced_by.transpose()?,
+    })
 }
 
 /// The record that a document says.
@@ -106,6 +139,12 @@ pub fn read_record(document: wire::Move) -> Answer<Move> {
             is_next: own.is_next,
             condition: own.condition,
         }),
+        masters: document
+            .masters
+            .into_iter()
+            .map(read_master)
+            .collect::<Answer<_>>()?,
+        back_to: document.back_to,
         definition: Definition {
             start: definition.start.0,
             increment: definition.increment.0,

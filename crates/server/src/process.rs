@@ -58,16 +58,18 @@ pub(crate) fn describe(out: &mut Exposition) {
     }
 }
 
-struct Told {
-    cpu_s: f64,
+/// What the system tells of this process.
+pub(crate) struct Told {
+    pub(crate) cpu_s: f64,
     threads: f64,
     started_s: Option<f64>,
     virtual_bytes: f64,
-    resident_bytes: f64,
+    pub(crate) resident_bytes: f64,
 }
 
 impl Told {
-    fn read() -> Option<Told> {
+    /// As of now; `None` where there is no `/proc`.
+    pub(crate) fn read() -> Option<Told> {
         let text = fs::read_to_string("/proc/self/stat").ok()?;
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         let page_bytes = rustix::param::page_size() as f64;

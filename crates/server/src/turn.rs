@@ -175,7 +175,7 @@ pub(crate) async fn make_in_turns(
     let (mut turn, mut left) = (Turn::begin(thread), count);
     while left > 0 {
         turn.give_way_if_over().await;
-        let ids = thread.make(row, options, SLICE.min(left))?;
+        let ids = thread.make(row, options, SLICE.min(left)).await?;
         left -= ids.len();
         each(&ids);
     }

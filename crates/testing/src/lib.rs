@@ -1,4 +1,4 @@
-//! Assertions of invariants, for the tests of all crates.
+//! Assertions of invariants, and clients that take numbers by every face, for the tests of all crates.
 //!
 //! `cargo xtask test` runs a failed test once more, alone, and forgives it when it passes then: the machine may have been
 //! busy. It never forgives what is asserted here: an id issued twice, an order broken, something lost or leaked. One
@@ -6,10 +6,19 @@
 
 #![forbid(unsafe_code)]
 
+pub mod h2;
+pub mod nonsense;
+pub mod originals;
+mod runs;
+pub mod ways;
+pub mod wire;
+
 use std::collections::HashSet;
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::ops::Deref;
+
+pub use runs::Runs;
 
 /// What the message of a violated invariant begins with; `cargo xtask test` looks for it in what a test printed.
 pub const MARK: &str = "invariant violated: ";

@@ -36,7 +36,9 @@ pub use formats::{
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
 pub use live::{Busy, Frame, History, Says, StoreNow, Top, TopSequence};
-pub use moves::{LostMove, Move, MoveDefinition, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove};
+pub use moves::{
+    LostMove, Move, MoveDefinition, MoveMaster, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove,
+};
 pub use openapi::openapi;
 pub use operations::nouns::{At, Noun, Thing};
 pub use operations::operation::{

@@ -41,6 +41,12 @@ pub struct Move {
     /// The table, of a source whose shape nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<MoveTable>,
+    /// The counters that gave out the numbers together, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masters: Vec<MoveMaster>,
+    /// The one of them that goes on, on the way back; all of them, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to: Option<String>,
     /// What ours is made like.
     pub definition: MoveDefinition,
     /// What lifting the fence puts back.
@@ -66,6 +72,29 @@ pub struct Move {
     pub issued: Option<Quoted<i64>>,
     /// When the phase was written, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// One of several counters that gave out the numbers of one name together.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveMaster {
+    /// Where it is, without a password; beside it, the name of `[sources.NAME]`.
+    pub source: String,
+    /// Its key there.
+    pub key: String,
+    /// How far its numbers are apart.
+    pub increment: Quoted<i64>,
+    /// One of its numbers: the others are whole increments away.
+    pub one: Quoted<i64>,
+    /// What lifting its fence puts back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<String, String>,
+    /// The first number that it never gives out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Quoted<i64>>,
+    /// The earlier move whose fence stays there: 32 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fenced_by: Option<String>,
 }
 
 /// A table that holds counters, one a row.

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::lent::{self, Folder, Loan};
 use super::place;
-use super::port::free;
 use super::process::{Daemon, pause};
+use super::surroundings::Surroundings;
 use crate::http;
 use crate::need;
 use crate::run::{self, Said};
@@ -29,6 +29,7 @@ pub struct Etcd {
     folder: Folder,
     settings: Vec<String>,
     https: bool,
+    surroundings: Surroundings,
 }
 
 impl Etcd {
@@ -85,10 +86,19 @@ impl Etcd {
     /// # Panics
     /// When the program is there but does not work.
     pub fn cluster(members: usize) -> Option<Vec<Etcd>> {
+        Etcd::cluster_within(vec![Surroundings::default(); members])
+    }
+
+    /// The same with a member in each of these surroundings.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn cluster_within(all: Vec<Surroundings>) -> Option<Vec<Etcd>> {
         if !found() {
             return None;
         }
-        let mut servers: Vec<Etcd> = (0..members).map(Etcd::prepare).collect();
+        let member = |(number, surroundings)| Etcd::prepare_within(number, surroundings);
+        let mut servers: Vec<Etcd> = all.into_iter().enumerate().map(member).collect();
         let all: Vec<String> = servers.iter().map(Etcd::in_cluster).collect();
         for server in &mut servers {
             server.cluster = all.join(",");
@@ -176,15 +186,20 @@ impl Etcd {
 
     /// A member that is not started yet.
     fn prepare(number: usize) -> Etcd {
+        Etcd::prepare_within(number, Surroundings::default())
+    }
+
+    fn prepare_within(number: usize, surroundings: Surroundings) -> Etcd {
         Etcd {
             process: Daemon::default(),
             name: format!("m{number}"),
-            address: free(),
-            peer: free(),
+            address: surroundings.free(),
+            peer: surroundings.free(),
             cluster: String::new(),
             folder: Folder::own(),
             settings: Vec::new(),
             https: false,
+            surroundings,
         }
     }
 
@@ -253,7 +268,7 @@ impl Etcd {
             .args(["--initial-cluster", &self.cluster, "--data-dir"])
             .arg(folder.join("data"))
             .args(&self.settings);
-        command
+        self.surroundings.around(command)
     }
 
     fn is_healthy(&self) -> bool {

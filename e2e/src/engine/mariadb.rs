@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use super::lent::{self, Folder, Loan};
 use super::port::free;
 use super::process::{Daemon, until_ready};
+use super::surroundings::Surroundings;
 use super::{as_new, place};
 use crate::certificates::Certificates;
 use crate::need;
@@ -34,6 +35,7 @@ pub struct Mariadb {
     address: SocketAddr,
     folder: Folder,
     settings: Vec<String>,
+    surroundings: Surroundings,
 }
 
 impl Mariadb {
@@ -60,6 +62,22 @@ impl Mariadb {
         Some(server)
     }
 
+    /// One with its data on a disk, in these surroundings.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn on_disk(surroundings: Surroundings) -> Option<Mariadb> {
+        if !found() {
+            return None;
+        }
+        let mut server = Mariadb::prepare(&[]);
+        server.folder = Folder::Own(place::folder_on_disk());
+        server.surroundings = surroundings;
+        copy(&Mariadb::template(), &server.data());
+        server.start();
+        Some(server)
+    }
+
     /// The same as of [`Mariadb::run`], borrowed where that can be: for a test that neither ends nor freezes the server, nor
     /// leaves its settings changed.
     ///
@@ -74,6 +92,7 @@ impl Mariadb {
             address,
             folder,
             settings: Vec::new(),
+            surroundings: Surroundings::default(),
         };
         let start = |loan: &Loan| {
             need::boots("mariadb");
@@ -185,6 +204,7 @@ impl Mariadb {
             address: free(),
             folder: Folder::own(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
+            surroundings: Surroundings::default(),
         }
     }
 }
@@ -210,7 +230,10 @@ impl Engine for Mariadb {
     fn start(&mut self) {
         self.folder.must_be_own();
         need::boots("mariadb");
-        let child = command(self.folder.path(), self.address, &self.settings)
+        let server = command(self.folder.path(), self.address, &self.settings);
+        let child = self
+            .surroundings
+            .around(server)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,6 +1,7 @@
 //! Private servers that the store suite may do anything to, one file per kind.
 
 pub(crate) mod as_new;
+pub mod disk;
 pub mod etcd;
 pub mod galera;
 pub mod lent;
@@ -12,6 +13,7 @@ pub mod postgres;
 pub mod process;
 pub mod redis;
 pub mod sentinel;
+pub mod surroundings;
 pub mod zookeeper;
 
 use crate::store_suite::Engine;

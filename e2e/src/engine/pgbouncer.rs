@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -9,6 +10,7 @@ use tempfile::TempDir;
 use super::port::free;
 use super::process::Daemon;
 use crate::need;
+use crate::run;
 use crate::sql::pack::open_folder;
 use crate::sql::postgres::is_root;
 use crate::store_suite::OWNER_PASSWORD;
@@ -18,7 +20,8 @@ use crate::store_suite::OWNER_PASSWORD;
 pub struct Pgbouncer {
     address: SocketAddr,
     process: Daemon,
-    _folder: TempDir,
+    folder: TempDir,
+    mode: String,
 }
 
 impl Pgbouncer {
@@ -31,15 +34,7 @@ impl Pgbouncer {
             return None;
         }
         let (folder, address) = (open_folder(), free());
-        let settings = format!(
-            "[databases]\nids = host=127.0.0.1 port={} dbname=ids user=mint password='{OWNER_PASSWORD}'\n\
-             [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nauth_type = any\nunix_socket_dir =\n\
-             pool_mode = {mode}\nignore_startup_parameters = extra_float_digits,options\n",
-            server.port(),
-            address.port()
-        );
-        let file = folder.path().join("pgbouncer.ini");
-        fs::write(&file, settings).expect("the folder is ours");
+        let file = write_settings(&folder, address, server, mode);
         let mut command = Command::new("pgbouncer");
         if is_root() {
             command.arg("--user=postgres");
@@ -62,8 +57,24 @@ impl Pgbouncer {
         Some(Pgbouncer {
             address,
             process,
-            _folder: folder,
+            folder,
+            mode: mode.to_string(),
         })
+    }
+
+    /// Leads to another server, as an operator's script does after a failover: who is connected is cut off, in the
+    /// middle of whatever is asked.
+    ///
+    /// # Panics
+    /// When the pooler refuses.
+    pub fn lead_to(&self, server: SocketAddr) {
+        write_settings(&self.folder, self.address, server, &self.mode);
+        for command in ["RELOAD", "KILL ids", "RESUME ids"] {
+            let mut psql = Command::new("psql");
+            psql.args(["-X", "-q", "-h", "127.0.0.1", "-U", "mint", "-d", "pgbouncer"])
+                .args(["-p", &self.address.port().to_string(), "-c", command]);
+            run::with_input(psql, b"").ok();
+        }
     }
 
     /// Where clients connect.
@@ -75,4 +86,18 @@ impl Pgbouncer {
     pub fn pid(&self) -> Option<u32> {
         self.process.pid()
     }
+}
+
+fn write_settings(folder: &TempDir, address: SocketAddr, server: SocketAddr, mode: &str) -> PathBuf {
+    let settings = format!(
+        "[databases]\nids = host={} port={} dbname=ids user=mint password='{OWNER_PASSWORD}'\n\
+         [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nauth_type = any\nadmin_users = mint\nunix_socket_dir =\n\
+         pool_mode = {mode}\nignore_startup_parameters = extra_float_digits,options\n",
+        server.ip(),
+        server.port(),
+        address.port()
+    );
+    let file = folder.path().join("pgbouncer.ini");
+    fs::write(&file, settings).expect("the folder is ours");
+    file
 }

@@ -25,6 +25,16 @@ pub fn folder() -> TempDir {
     folder
 }
 
+/// The same on the disk in any case: what lies in memory, MariaDB maps and does not write.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn folder_on_disk() -> TempDir {
+    let folder = TempDir::with_prefix("mint-test-").expect("a temporary folder can be made");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("the folder is ours");
+    folder
+}
+
 /// The same for a server that may outlive the test.
 ///
 /// # Panics

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use super::lent::{self, Folder, Loan};
 use super::port::free;
 use super::process::{Daemon, freeze_tree, pause, signal_all, signal_tree, until_ready};
+use super::surroundings::Surroundings;
 use super::{as_new, place};
 use crate::certificates::Certificates;
 use crate::need;
@@ -16,11 +17,17 @@ use crate::sql::postgres::{as_owner, found, initdb, is_ready, is_root, make_data
 use crate::sql::template::{copy, template};
 use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 
-/// Accounts with passwords, and the administrator without one.
+/// Accounts with passwords, and the administrator without one; from here, and from the machines of a test.
 const HBA: &str = "host all postgres 127.0.0.1/32 trust
 host replication postgres 127.0.0.1/32 trust
 host all all 127.0.0.1/32 scram-sha-256
+host all postgres 198.18.0.0/15 trust
+host replication postgres 198.18.0.0/15 trust
+host all all 198.18.0.0/15 scram-sha-256
 ";
+
+/// Keeps the log since the beginning, which `pg_rewind` wants of a server that it is to change.
+pub const KEPT: &str = "wal_keep_size=256MB";
 
 /// Settings with which nothing writes the log out but who has to.
 pub const LOG_IS_LEFT: [&str; 4] = [
@@ -51,6 +58,7 @@ pub struct Postgres {
     address: SocketAddr,
     folder: Folder,
     settings: Vec<String>,
+    surroundings: Surroundings,
 }
 
 impl Postgres {
@@ -67,7 +75,15 @@ impl Postgres {
     /// # Panics
     /// When the programs are there but do not work.
     pub fn with_settings(settings: &[&str]) -> Option<Postgres> {
-        Postgres::prepared(settings, |_| ())
+        Postgres::prepared(settings, |_| (), Surroundings::default())
+    }
+
+    /// The same in other surroundings.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn within(settings: &[&str], surroundings: Surroundings) -> Option<Postgres> {
+        Postgres::prepared(settings, |_| (), surroundings)
     }
 
     /// One that speaks TLS to who wants it.
@@ -76,13 +92,12 @@ impl Postgres {
     /// When the programs are there but do not work.
     pub fn with_certificates(certificates: &Certificates) -> Option<Postgres> {
         let settings = ["ssl=on", "ssl_cert_file=server.pem", "ssl_key_file=server.key"];
-        Postgres::prepared(&settings, |data| {
-            certificates.install(data, is_root().then_some("postgres"));
-        })
+        let install = |data: &Path| certificates.install(data, is_root().then_some("postgres"));
+        Postgres::prepared(&settings, install, Surroundings::default())
     }
 
-    /// The same as of [`Postgres::run`], borrowed where that can be: for a test that neither ends nor freezes the server, nor
-    /// changes its settings.
+    /// The same as of [`Postgres::run`], borrowed where that can be: for a test that neither ends nor freezes the
+    /// server, nor changes its settings.
     ///
     /// # Panics
     /// When the programs are there but do not work.
@@ -94,6 +109,7 @@ impl Postgres {
             address,
             folder,
             settings: Vec::new(),
+            surroundings: Surroundings::default(),
         };
         let start = |loan: &Loan| {
             need::boots("postgres");
@@ -113,10 +129,10 @@ impl Postgres {
         said.code == 0 && said.out.is_empty()
     }
 
-    fn prepared(settings: &[&str], furnish: impl Fn(&Path)) -> Option<Postgres> {
+    fn prepared(settings: &[&str], furnish: impl Fn(&Path), surroundings: Surroundings) -> Option<Postgres> {
         let bin = found()?;
         let template = Postgres::template(&bin);
-        let mut server = Postgres::prepare(bin, settings);
+        let mut server = Postgres::prepare(bin, settings, surroundings);
         copy(&template, &server.data());
         furnish(&server.data());
         server.start();
@@ -127,7 +143,7 @@ impl Postgres {
     fn template(bin: &Path) -> PathBuf {
         let key = format!("{}\n{HBA}{OWNER_PASSWORD}{READER_PASSWORD}", bin.display());
         template("postgres-store", &key, |data| {
-            let mut server = Postgres::prepare(bin.into(), &[]);
+            let mut server = Postgres::prepare(bin.into(), &[], Surroundings::default());
             initdb(&server.bin, &server.data());
             server.start();
             server.admin("postgres", &accounts());
@@ -143,7 +159,16 @@ impl Postgres {
     /// # Panics
     /// When it cannot be made.
     pub fn replica(&self, name: &str) -> Postgres {
-        let mut server = Postgres::prepare(self.bin.clone(), &[&format!("cluster_name={name}")]);
+        self.replica_within(name, Surroundings::default())
+    }
+
+    /// The same in other surroundings.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn replica_within(&self, name: &str, surroundings: Surroundings) -> Postgres {
+        let settings = [&format!("cluster_name={name}"), "wal_log_hints=on", KEPT];
+        let mut server = Postgres::prepare(self.bin.clone(), &settings, surroundings);
         let mut backup = as_owner(&self.bin.join("pg_basebackup"));
         // The folder must belong to the account that runs the server.
         let data = server.data();
@@ -151,22 +176,59 @@ impl Postgres {
         backup
             .arg("-D")
             .arg(&data)
-            .args([
-                "-h",
-                "127.0.0.1",
-                "-U",
-                "postgres",
-                "-c",
-                "fast",
-                "-X",
-                "stream",
-                "-R",
-                "--no-sync",
-            ])
+            .args(["-h", &self.address.ip().to_string()])
+            .args(["-U", "postgres", "-c", "fast", "-X", "stream", "-R", "--no-sync"])
             .args(["-p", &self.address.port().to_string()]);
         run::with_input(backup, b"").ok();
         server.start();
         server
+    }
+
+    /// Lets a server that was the primary follow another one that was promoted since: what it has and the other has not
+    /// is undone. It is to be down, cleanly.
+    ///
+    /// # Panics
+    /// When it runs, or cannot be done.
+    pub fn rewind(&mut self, to: &Postgres) {
+        self.folder.must_be_own();
+        assert!(self.process.pid().is_none(), "only while it is down");
+        let source = format!(
+            "--source-server=host={} port={} user=postgres dbname=postgres",
+            to.address.ip(),
+            to.address.port()
+        );
+        // It takes over the settings of the other one, and tells how far that has written only since its last
+        // checkpoint.
+        to.admin("postgres", "CHECKPOINT");
+        let mut command = as_owner(&self.bin.join("pg_rewind"));
+        command
+            .args(["--no-sync", "-R", &source, "--target-pgdata"])
+            .arg(self.data());
+        run::with_input(command, b"").ok();
+        self.start();
+    }
+
+    /// Demands the confirmation of these standbys, or of none, and waits until all that are attached give it.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub fn confirm_by(&self, names: &str) {
+        let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'");
+        self.admin("postgres", &set);
+        self.admin("postgres", "SELECT pg_reload_conf()");
+        let sync = "SELECT bool_and(sync_state = 'sync') FROM pg_stat_replication";
+        while !names.is_empty() && self.admin("postgres", sync).trim() != "t" {
+            pause();
+        }
+    }
+
+    /// Forgets that it is a standby, while it is down: it starts as a primary of the timeline that it followed.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn stand_alone(&self) {
+        self.folder.must_be_own();
+        fs::remove_file(self.data().join("standby.signal")).expect("it is a standby");
     }
 
     /// Makes a standby the primary, and waits until it takes writes.
@@ -252,20 +314,28 @@ impl Postgres {
         let mut command = Command::new(self.bin.join("psql"));
         command
             .args(["-X", "-q", "-A", "-t", "-F", "\t"])
-            .args(["-h", "127.0.0.1", "-U", "postgres", "-d", database])
+            .args([
+                "-h",
+                &self.address.ip().to_string(),
+                "-U",
+                "postgres",
+                "-d",
+                database,
+            ])
             .args(["-p", &self.address.port().to_string()])
             .current_dir("/");
         command
     }
 
     /// Everything but data and process.
-    fn prepare(bin: PathBuf, settings: &[&str]) -> Postgres {
+    fn prepare(bin: PathBuf, settings: &[&str], surroundings: Surroundings) -> Postgres {
         Postgres {
             process: Daemon::default(),
             bin,
-            address: free(),
+            address: surroundings.free(),
             folder: Folder::own(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
+            surroundings,
         }
     }
 }
@@ -316,7 +386,10 @@ impl Engine for Postgres {
             .create(true)
             .append(true)
             .open(self.folder.path().join("log"));
-        let mut child = command(&self.bin, &self.data(), self.address, &self.settings)
+        let server = command(&self.bin, &self.data(), self.address, &self.settings);
+        let mut child = self
+            .surroundings
+            .around(server)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log.expect("the folder is ours"))
@@ -366,8 +439,8 @@ fn command(bin: &Path, data: &Path, address: SocketAddr, settings: &[String]) ->
     let mut command = as_owner(&bin.join("postgres"));
     command.arg("-D").arg(data);
     command.args(["-p", &address.port().to_string()]);
+    command.args(["-c", &format!("listen_addresses={}", address.ip())]);
     for setting in [
-        "listen_addresses=127.0.0.1",
         "unix_socket_directories=",
         "max_connections=40",
         "shared_buffers=32MB",

@@ -9,8 +9,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use tempfile::TempDir;
 
 use super::place;
-use super::port::free;
 use super::process::{Daemon, pause, signal_all, until_ready};
+use super::surroundings::Surroundings;
 use crate::guard::ends_with_us;
 use crate::need;
 use crate::redis::{answers, cli};
@@ -27,6 +27,7 @@ pub struct Redis {
     address: SocketAddr,
     folder: TempDir,
     settings: Vec<String>,
+    surroundings: Surroundings,
 }
 
 impl Redis {
@@ -43,14 +44,23 @@ impl Redis {
     /// # Panics
     /// When the program is there but does not work.
     pub fn with_settings(settings: &[&str]) -> Option<Redis> {
+        Redis::within(settings, Surroundings::default())
+    }
+
+    /// The same in other surroundings.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn within(settings: &[&str], surroundings: Surroundings) -> Option<Redis> {
         if !need::redis() {
             return None;
         }
         let mut server = Redis {
             process: Daemon::default(),
-            address: free(),
+            address: surroundings.free(),
             folder: place::folder(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
+            surroundings,
         };
         server.start();
         Some(server)
@@ -67,10 +77,18 @@ impl Redis {
     /// # Panics
     /// When it cannot be made.
     pub fn replica(&self, stream: SocketAddr) -> Redis {
-        let port = stream.port().to_string();
+        self.replica_within(stream, Surroundings::default())
+    }
+
+    /// The same in other surroundings.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn replica_within(&self, stream: SocketAddr, surroundings: Surroundings) -> Redis {
+        let (host, port) = (stream.ip().to_string(), stream.port().to_string());
         let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
-        settings.extend(["--replicaof", "127.0.0.1", &port]);
-        let replica = Redis::with_settings(&settings).expect("this one is there");
+        settings.extend(["--replicaof", &host, &port]);
+        let replica = Redis::within(&settings, surroundings).expect("this one is there");
         while !replica.info("master_link_status").contains("up") {
             pause();
         }
@@ -193,8 +211,10 @@ impl Engine for Redis {
         // Another process may have the port for a moment after a kill: then try again.
         for _ in 0..200 {
             need::boots("redis");
-            let mut child = Command::new("redis-server")
-                .args(["--port", &self.address.port().to_string(), "--bind", "127.0.0.1"])
+            let (host, port) = (self.address.ip().to_string(), self.address.port().to_string());
+            let mut server = Command::new("redis-server");
+            server
+                .args(["--port", &port, "--bind", &host, "--protected-mode", "no"])
                 .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always"])
                 .args([
                     "--repl-diskless-sync-delay",
@@ -208,7 +228,10 @@ impl Engine for Redis {
                 .arg("--dir")
                 .arg(self.folder.path())
                 .arg("--logfile")
-                .arg(&log)
+                .arg(&log);
+            let mut child = self
+                .surroundings
+                .around(server)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())

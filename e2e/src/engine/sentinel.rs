@@ -47,10 +47,11 @@ impl Sentinels {
         loop {
             let address = free();
             let settings = format!(
-                "port {}\nbind 127.0.0.1\nprotected-mode no\ndir {}\nsentinel monitor ids 127.0.0.1 {} 2\n\
+                "port {}\nbind 127.0.0.1\nprotected-mode no\nsentinel announce-ip 127.0.0.1\ndir {}\nsentinel monitor ids {} {} 2\n\
                  sentinel down-after-milliseconds ids 1000\nsentinel failover-timeout ids 20000\n",
                 address.port(),
                 folder.path().display(),
+                primary.ip(),
                 primary.port()
             );
             // A Sentinel keeps what it learns in its own file.

@@ -8,16 +8,20 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use zookeeper_client::{Acl, AuthId, Client, Error, Permission};
+use mintage_ledger::zookeeper_client::{
+    Acl, Client, Error, delete, get_children, get_data, set_acl, set_data,
+};
+use mintage_ledger::{StoreSettings, SystemRuntime, open_zookeeper};
 
 use super::lent::{self, Folder, Loan};
 use super::place;
 use super::port::free;
 use super::process::{Daemon, pause};
+use super::surroundings::Surroundings;
 use crate::certificates::Certificates;
 use crate::in_run;
 use crate::need;
-use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD_ENCODED};
+use crate::store_suite::{Engine, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED};
 
 /// What ZooKeeper's digest scheme makes of user `reader` and its password: SHA-1 in base64.
 const READER_DIGEST: &str = "reader:GeHjuCIbnruGkHO86o//Q0zg3A8=";
@@ -38,6 +42,7 @@ pub struct ZooKeeper {
     secure: Option<(SocketAddr, String)>,
     folder: Folder,
     jars: PathBuf,
+    surroundings: Surroundings,
     _slot: Option<Arc<File>>,
 }
 
@@ -84,6 +89,7 @@ impl ZooKeeper {
             secure: None,
             folder,
             jars: jars.clone(),
+            surroundings: Surroundings::default(),
             _slot: None,
         };
         let start = |loan: &Loan| {
@@ -101,7 +107,7 @@ impl ZooKeeper {
         serves(self.address)
             && self
                 .try_admin(async |client| {
-                    for name in client.list_children("/").await? {
+                    for name in client.ask(get_children("/")).await?.0 {
                         // Its own.
                         if name != "zookeeper" {
                             remove_all(client, &format!("/{name}")).await?;
@@ -117,6 +123,14 @@ impl ZooKeeper {
     /// # Panics
     /// When the program is there but does not work.
     pub fn ensemble(servers: usize) -> Option<Vec<ZooKeeper>> {
+        ZooKeeper::ensemble_within(vec![Surroundings::default(); servers])
+    }
+
+    /// The same with a server in each of these surroundings.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn ensemble_within(servers: Vec<Surroundings>) -> Option<Vec<ZooKeeper>> {
         let mut all = ZooKeeper::prepare(servers)?;
         for server in &mut all {
             server.launch();
@@ -133,7 +147,7 @@ impl ZooKeeper {
     /// # Panics
     /// When the program is there but does not work.
     pub fn with_tls(certificates: &Certificates, client_auth: &str) -> Option<ZooKeeper> {
-        let mut server = ZooKeeper::prepare(1)?.remove(0);
+        let mut server = ZooKeeper::prepare(vec![Surroundings::default()])?.remove(0);
         let at = free();
         let lines = format!(
             "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\nsecureClientPort={}\n\
@@ -148,20 +162,29 @@ impl ZooKeeper {
         Some(server)
     }
 
-    fn prepare(servers: usize) -> Option<Vec<ZooKeeper>> {
+    fn prepare(servers: Vec<Surroundings>) -> Option<Vec<ZooKeeper>> {
         let (jars, slot) = (found()?, slot());
-        let line = |n: usize| format!("server.{n}=127.0.0.1:{}:{}\n", free().port(), free().port());
-        let lines: String = (1..=servers).map(line).collect();
-        let all = (1..=servers).map(|number| ZooKeeper {
-            process: Daemon::default(),
-            number,
-            address: free(),
-            ensemble: if servers > 1 { lines.clone() } else { String::new() },
-            secure: None,
-            folder: Folder::own(),
-            jars: jars.clone(),
-            _slot: slot.clone(),
-        });
+        let line = |(at, place): (usize, &Surroundings)| {
+            format!("server.{}={}:{}\n", at + 1, place.free(), place.free().port())
+        };
+        let lines: String = match servers.len() {
+            1 => String::new(),
+            _ => servers.iter().enumerate().map(line).collect(),
+        };
+        let all = servers
+            .into_iter()
+            .enumerate()
+            .map(|(at, surroundings)| ZooKeeper {
+                process: Daemon::default(),
+                number: at + 1,
+                address: surroundings.free(),
+                ensemble: lines.clone(),
+                secure: None,
+                folder: Folder::own(),
+                jars: jars.clone(),
+                surroundings,
+                _slot: slot.clone(),
+            });
         Some(all.collect())
     }
 
@@ -191,12 +214,14 @@ impl ZooKeeper {
     fn try_admin<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, Error>) -> Result<T, Error> {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build();
         tokio.expect("a runtime can be had").block_on(async {
-            let digest = format!("mint:{OWNER_PASSWORD}");
-            // The longest session that ticks of a second grant.
-            let connector = Client::connector()
-                .with_session_timeout(Duration::from_secs(20))
-                .with_auth("digest", digest.as_bytes());
-            let client = connector.connect(&self.address.to_string()).await;
+            let url = self.url_with("mint", OWNER_PASSWORD_ENCODED, self.address);
+            let patient = StoreSettings {
+                request_timeout: Duration::from_secs(20),
+                connect_timeout: Duration::from_secs(20),
+                ..StoreSettings::default()
+            };
+            let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+            let client = open_zookeeper(&url, &patient, runtime).await;
             work(&client.expect("the server answers")).await
         })
     }
@@ -213,8 +238,10 @@ impl ZooKeeper {
         let more = format!("{}{secure}", self.ensemble);
         write_settings(self.folder.path(), self.number, self.address, &more);
         let log = File::create(self.folder.path().join("log")).expect("the folder is ours");
-        let mut server = command(&self.jars, self.folder.path());
-        let child = server
+        let server = command(&self.jars, self.folder.path());
+        let child = self
+            .surroundings
+            .around(server)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -235,9 +262,9 @@ impl ZooKeeper {
 
     fn set_meta(&self, change: impl Fn(&str) -> String) {
         self.admin(async |client| {
-            let (meta, _) = client.get_data("/mint_meta").await?;
+            let (meta, _) = client.ask(get_data("/mint_meta")).await?;
             let meta = change(&String::from_utf8_lossy(&meta));
-            client.set_data("/mint_meta", meta.as_bytes(), None).await
+            client.ask(set_data("/mint_meta", meta.as_bytes(), None)).await
         });
     }
 }
@@ -254,9 +281,10 @@ fn write_settings(folder: &Path, number: usize, address: SocketAddr, more: &str)
     fs::write(folder.join("myid"), number.to_string()).expect("the folder is ours");
     let settings = format!(
         "tickTime=1000\ninitLimit=30\nsyncLimit=10\nmaxClientCnxns=0\ndataDir={}\nclientPort={}\n\
-         clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{more}",
+         clientPortAddress={}\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{more}",
         folder.display(),
-        address.port()
+        address.port(),
+        address.ip()
     );
     fs::write(folder.join("zoo.cfg"), settings).expect("the folder is ours");
 }
@@ -301,10 +329,10 @@ fn awaits(at: SocketAddr) -> bool {
 
 /// Removes a node and all below it.
 async fn remove_all(client: &Client, path: &str) -> Result<(), Error> {
-    for child in client.list_children(path).await? {
+    for child in client.ask(get_children(path)).await?.0 {
         Box::pin(remove_all(client, &format!("{path}/{child}"))).await?;
     }
-    client.delete(path, None).await
+    client.ask(delete(path, None)).await.map(drop)
 }
 
 impl Engine for ZooKeeper {
@@ -319,15 +347,15 @@ impl Engine for ZooKeeper {
     /// Gives the reader its rights first: they hang on the nodes.
     fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
         let acls = [
-            Acl::new(Permission::ALL, AuthId::new("digest", OWNER_DIGEST)),
-            Acl::new(Permission::READ, AuthId::new("digest", READER_DIGEST)),
+            Acl::new(Acl::ALL, "digest", OWNER_DIGEST),
+            Acl::new(Acl::READ, "digest", READER_DIGEST),
         ];
         self.admin(async |client| {
-            let children = client.list_children("/mint_register").await?;
+            let children = client.ask(get_children("/mint_register")).await?.0;
             let sentinel = children.iter().find(|name| name.starts_with('#'));
             let sentinel = format!("/mint_register/{}", sentinel.expect("init made it"));
             for path in ["/mint_meta", "/mint_register", &sentinel] {
-                client.set_acl(path, &acls, None).await?;
+                client.ask(set_acl(path, &acls)).await?;
             }
             Ok(())
         });

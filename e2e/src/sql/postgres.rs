@@ -377,7 +377,8 @@ fn mirror(from: &Path, to: &Path, but: &str) {
 /// Whether a server takes clients there.
 pub(crate) fn is_ready(bin: &Path, address: SocketAddr) -> bool {
     let mut asked = Command::new(bin.join("pg_isready"));
-    asked.args(["-q", "-h", "127.0.0.1", "-p", &address.port().to_string()]);
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    asked.args(["-q", "-h", &host, "-p", &port]);
     // Before it listens there is nothing to start a program for.
     TcpStream::connect(address).is_ok() && asked.status().is_ok_and(|status| status.success())
 }

@@ -18,6 +18,7 @@ mod state;
 mod thrift;
 mod time;
 mod uuid_text;
+mod zookeeper;
 
 use crate::Target;
 
@@ -33,6 +34,7 @@ pub fn targets() -> Vec<Target> {
     all.push(time::target());
     all.extend(resp::targets());
     all.push(thrift::target());
+    all.push(zookeeper::target());
     all.extend(mysql::targets());
     all.extend(postgres::targets());
     all.push(scripts::target());

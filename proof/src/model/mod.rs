@@ -6,6 +6,7 @@
 //! see what the rule is for.
 
 mod blocks;
+mod borrowers;
 mod explore;
 mod moves;
 mod network;
@@ -23,7 +24,7 @@ pub enum Rule {
     Token,
     /// R3: guards compare the version; else what the record says.
     Version,
-    /// R6: what a read shows is used once another write was acknowledged; else at once.
+    /// R6: what a read shows is used, or answered (W10), once another write was acknowledged; else at once.
     Kept,
     /// W2: a successor starts at the stored end; else at its own now.
     Successor,
@@ -35,6 +36,10 @@ pub enum Rule {
     GaveBack,
     /// W7: nobody but the holder lowers a window's end.
     Stranger,
+    /// W10: a renewal that has landed answers its own attempt alone; else any of that version.
+    Attempt,
+    /// W10: what borrowers are told counts renewals; else writes of the record.
+    Told,
     /// S4: only the topmost block is given back, guarded by the version of the last claim.
     Topmost,
     /// M1: a move's record says that the source is being fenced before it is.
@@ -69,6 +74,8 @@ enum Kind {
     Blocks,
     /// Blocks in a store that has a standby.
     Standby,
+    /// Renewals of a lent window.
+    Borrowers,
     Moves,
 }
 
@@ -79,6 +86,7 @@ const WHOLE: &[Task] = &[
     (Kind::Windows, None, true),
     (Kind::Blocks, None, true),
     (Kind::Standby, None, false),
+    (Kind::Borrowers, None, false),
     (Kind::Moves, None, false),
     (Kind::Moves, None, true),
 ];
@@ -98,6 +106,9 @@ const BROKEN: &[Task] = &[
     (Kind::Blocks, Some(Rule::GiveBack), false),
     (Kind::Blocks, Some(Rule::Topmost), true),
     (Kind::Standby, Some(Rule::Kept), false),
+    (Kind::Borrowers, Some(Rule::Attempt), false),
+    (Kind::Borrowers, Some(Rule::Told), false),
+    (Kind::Borrowers, Some(Rule::Kept), false),
     (Kind::Moves, Some(Rule::MoveFencingFirst), false),
     (Kind::Moves, Some(Rule::MoveReturningFirst), false),
     (Kind::Moves, Some(Rule::MoveMarkBehindFence), false),
@@ -105,7 +116,7 @@ const BROKEN: &[Task] = &[
     (Kind::Moves, Some(Rule::MoveSealedFirst), false),
 ];
 
-/// Explores both models with all rules and, where `each_rule` says so, with each rule left out.
+/// Explores all models with all rules and, where `each_rule` says so, with each rule left out.
 pub fn run(most: usize, threads: usize, each_rule: bool) -> Vec<Run> {
     let broken = if each_rule { BROKEN } else { &[] };
     let tasks: Vec<Task> = WHOLE.iter().chain(broken).copied().collect();
@@ -163,6 +174,10 @@ fn one((kind, without, exclusive): Task, most: usize) -> Run {
                 },
                 most,
             ),
+        ),
+        Kind::Borrowers => (
+            "borrowers",
+            explore::explore(&borrowers::Borrowers { without }, most),
         ),
         Kind::Moves => (
             if exclusive { "moves, beside first" } else { "moves" },

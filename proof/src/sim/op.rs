@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use mintage::{Base, Clock, FormatError, GenOptions, Id, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
-    BoxFuture, LateStore, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Origins,
-    Outcome, RenewalAttempt, Runtime, Seen, SequencePatch, Store, StoreError, StoreErrorKind, Striped,
-    remembering, stripe_of,
+    BoxFuture, ClockRefusal, LateStore, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember,
+    Origins, Outcome, RenewalAttempt, Runtime, Seen, SequencePatch, Store, StoreError, StoreErrorKind,
+    Striped, remembering, stripe_of,
 };
 use tempfile::TempDir;
 
@@ -269,8 +269,12 @@ impl Desk {
             }
             Op::Format { format } => {
                 return match times(&ledger, format) {
-                    Ok(times) => Ok(Came::Times(times)),
-                    Err(error) => Err(LedgerError::Invalid(error.to_string())),
+                    Ok(Ok(times)) => Ok(Came::Times(times)),
+                    Ok(Err(error)) => Err(LedgerError::Invalid(error.to_string())),
+                    Err(refusal) => Err(LedgerError::Unavailable {
+                        message: refusal.to_string(),
+                        retry_after_s: ClockRefusal::RETRY_AFTER_S,
+                    }),
                 };
             }
             Op::Set { sequence, to } => drop(ledger.set(&sequence_name(sequence), called(to)).await?),
@@ -401,28 +405,30 @@ fn try_mint(ledger: &Ledger, pool: usize, n: usize) -> Option<Ids> {
 }
 
 /// Makes a few ids of a format, as the server does.
-fn times(ledger: &Ledger, format: usize) -> Result<Times, FormatError> {
+fn times(ledger: &Ledger, format: usize) -> Result<Result<Times, FormatError>, ClockRefusal> {
     let (row, options) = (formats()[format], GenOptions::default());
     let mut ids = vec![Id::default(); 5];
     let before = ledger.clock().now();
-    ledger
+    let made = ledger
         .clock()
         .make(|generators, clock| row.make_many_by(generators, clock, &options, &mut ids))?;
     let after = ledger.clock().now();
-    let (mut oldest, mut newest) = (None, None);
-    for id in &ids {
-        let time = row.read(id, &options)?.time.map(|time| time.at);
-        oldest = oldest.into_iter().chain(time).min();
-        newest = newest.into_iter().chain(time).max();
-    }
-    Ok(Times {
-        format: row.name,
-        oldest: oldest.expect("formats() have a time"),
-        newest: newest.expect("formats() have a time"),
-        before,
-        after,
-        rising: !row.bytes_sort || ids.windows(2).all(|two| two[0] < two[1]),
-    })
+    Ok(made.and_then(|()| {
+        let (mut oldest, mut newest) = (None, None);
+        for id in &ids {
+            let time = row.read(id, &options)?.time.map(|time| time.at);
+            oldest = oldest.into_iter().chain(time).min();
+            newest = newest.into_iter().chain(time).max();
+        }
+        Ok(Times {
+            format: row.name,
+            oldest: oldest.expect("formats() have a time"),
+            newest: newest.expect("formats() have a time"),
+            before,
+            after,
+            rising: !row.bytes_sort || ids.windows(2).all(|two| two[0] < two[1]),
+        })
+    }))
 }
 
 fn id_places(pool: &mintage_ledger::Pool, ids: &[u64]) -> Vec<(u64, u64)> {

@@ -140,7 +140,7 @@ impl Asked {
 /// The tests, and beside them what else computes; then, alone, what failed.
 fn run_all(asked: &Asked, built: Built, figures: &mut report::Figures) -> Result<Vec<Part>, String> {
     let depth = asked.depth();
-    let mut environment = environment(&built.mint, asked.drives_sql_clients());
+    let mut environment = environment(&built.mint, asked.wanted.minutes, asked.drives_sql_clients());
     environment.extend(sizes::environment(depth));
     let run = Run::new(environment, !asked.wanted.words.is_empty())?;
     let (mut chosen, left) = plan::select(built.programs, &asked.wanted)?;
@@ -228,13 +228,16 @@ fn bare_command() -> Command {
 }
 
 /// What the tests read of their environment: this `mint`, unless `MINT_BIN` names another, and the clients they drive.
-fn environment(mint: &Path, with_sql_clients: bool) -> Vec<(String, String)> {
+fn environment(mint: &Path, with_java: bool, with_sql_clients: bool) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if std::env::var_os("MINT_BIN").is_none() {
         found.push(("MINT_BIN", Some(mint.to_path_buf())));
     }
     found.push(("MINT_TEST_PYTHON", provision::python()));
     found.push(("MINT_TEST_NODE", provision::node()));
+    if with_java {
+        found.push(("MINT_TEST_JAVA", provision::java()));
+    }
     if with_sql_clients {
         found.push(("MINT_TEST_SQL_PYTHON", sql_clients::python()));
     }

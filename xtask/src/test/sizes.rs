@@ -32,6 +32,12 @@ const SIZES: &[Size] = &[
     size("MINT_TEST_BACKFILL_ROWS", 50_000, 400_000, "rows backfilled"),
     size("MINT_TEST_HISTORY", 500, 2_000, "steps of each history"),
     size("MINT_TEST_IDS", 300_000, 3_000_000, "ids in bulk"),
+    size(
+        "MINT_TEST_OPERATIONS",
+        10_000,
+        1_000_000,
+        "operations over all faces",
+    ),
     size("MINT_TEST_SLOW", 100, 500, "slow connections"),
     size("PROPTEST_CASES", 64, 256, "cases of each property"),
 ];

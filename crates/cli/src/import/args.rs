@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mintage_ledger::StoreSettings;
-use mintage_ledger::moves::{CeilingAt, Wish};
-use mintage_ledger::source::{KEYS_MAX, OwnTable, SourceSettings};
+use mintage_ledger::moves::{CeilingAt, Told, Wish};
+use mintage_ledger::source::{FillFrom, KEYS_MAX, OwnTable, SourceSettings};
 
 use crate::errors::Failure;
 use crate::tls::TlsFiles;
@@ -21,6 +21,10 @@ pub(crate) struct Args {
     /// needs
     #[arg(value_name = "SOURCE", required_unless_present_any = ["status", "url_file"])]
     pub(super) source: Option<String>,
+    /// A further source whose counters give out the same names' numbers, as the second of two ticket servers does: both
+    /// become one sequence; may be repeated
+    #[arg(long = "and", value_name = "SOURCE")]
+    pub(super) and: Vec<String>,
     /// A file that holds the URL with its password
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     pub(super) url_file: Option<PathBuf>,
@@ -57,12 +61,24 @@ pub(crate) struct Args {
     /// Give counters back: the source goes on above what was given out here
     #[arg(long, group = "way")]
     pub(super) back: bool,
+    /// --back: to this one of several sources alone; the fences of the others stay
+    #[arg(long, value_name = "SOURCE", requires = "back")]
+    pub(super) to: Option<String>,
+    /// --and: clients count in steps of N, where their source does not say so (Redis, a table of your own)
+    #[arg(long, value_name = "N", requires = "and", allow_hyphen_values = true, value_parser = step)]
+    pub(super) increment: Option<i64>,
     /// Look at both sides of what was moved
     #[arg(long, group = "way", conflicts_with = "apply")]
     pub(super) verify: bool,
     /// Show every move
     #[arg(long, group = "way", conflicts_with = "apply")]
     pub(super) status: bool,
+    /// Print SQL for their client program, so that tables whose counters are here go on filling their columns by
+    /// themselves: from our PostgreSQL or MySQL face at this address, as that database reaches it [default: 127.0.0.1 and
+    /// the usual port]. With --back: SQL that takes it back
+    #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1",
+        conflicts_with_all = ["apply", "verify", "status", "beside", "fence"])]
+    pub(super) fill: Option<FillFrom>,
     /// `none`: the source may not be changed; it is watched instead, and must not move
     #[arg(long, value_name = "HOW", value_parser = ["none"])]
     pub(super) fence: Option<String>,
@@ -112,6 +128,14 @@ impl Args {
         }
     }
 
+    /// By how much clients count, where they do not say so themselves.
+    pub(super) fn told(&self) -> Option<Told> {
+        Some(Told {
+            increment: self.increment?,
+            is_next: self.means.as_deref() == Some("next"),
+        })
+    }
+
     /// What the source is opened with.
     pub(super) fn settings(&self) -> Result<SourceSettings, Failure> {
         if self.timeout.is_zero() {
@@ -152,6 +176,13 @@ fn ceiling(text: &str) -> Result<CeilingAt, String> {
     match text.strip_prefix('+') {
         Some(by) => by.parse().map(CeilingAt::Beyond).map_err(wrong),
         None => text.parse().map(CeilingAt::Number).map_err(wrong),
+    }
+}
+
+fn step(text: &str) -> Result<i64, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number other than 0".to_string()),
+        Ok(step) => Ok(step),
     }
 }
 

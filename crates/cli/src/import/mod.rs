@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `args` | what it is told |
+//! | `fill` | scripts that let tables go on filling their columns |
 //! | `side` | our side: a server, or a store opened here |
 //! | `targets` | which counters are meant, and where each shall come to |
 //! | `unfenced` | a source that may only be watched |
@@ -10,6 +11,7 @@
 //! | `show` | what is printed |
 
 mod args;
+mod fill;
 mod show;
 mod side;
 mod targets;
@@ -19,14 +21,16 @@ mod verify;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
-use mintage_ledger::moves::{DriveError, DriveErrorKind, DriveSettings, Driven, Driver, Goal, Move, Ours};
-use mintage_ledger::source::{Source, SourceErrorKind, open_sources};
+use mintage_ledger::moves::{
+    At, DriveError, DriveErrorKind, DriveSettings, Driven, Driver, Goal, Move, Ours,
+};
+use mintage_ledger::source::{SourceErrorKind, open_sources};
 use mintage_ledger::{Name, Runtime};
 use tokio::task::JoinSet;
 
 pub(crate) use args::Args;
 use side::Side;
-use targets::{Found, Target};
+use targets::{Found, Target, There};
 use unfenced::Unfenced;
 
 use crate::color::Color;
@@ -54,13 +58,16 @@ async fn work(
     if args.status {
         return status(args, &*ours, out).await;
     }
-    let sources = open(args, &runtime, out)?;
-    let found = targets::find(args, &sources, &*ours, &*runtime).await?;
+    let given = open(args, &runtime, out)?;
+    let found = targets::find(args, &given, &*ours, &*runtime).await?;
     for why in &found.failed {
         out.note(format!("not looked at: {why}"));
     }
     for why in &found.left_out {
         out.note(format!("left out: {why}"));
+    }
+    if let Some(from) = &args.fill {
+        return fill::scripts(&found.targets, from, out).await;
     }
     if args.verify {
         return verify(&found, &*ours, out).await;
@@ -71,7 +78,7 @@ async fn work(
         .filter(|target| !args.apply || !target.is_possible())
     {
         if let Some(plan) = &target.plan {
-            show::plan(&target.source.place(), plan, target.under_way.as_ref(), out)?;
+            show::plan(&*target.there[0].source, plan, target.under_way.as_ref(), out)?;
         } else {
             show::status(
                 &target.name.clone().map_err(Failure::usage)?,
@@ -108,15 +115,42 @@ async fn work(
     }
 }
 
-fn open(args: &Args, runtime: &Arc<dyn Runtime>, out: &Out) -> Result<Vec<Arc<dyn Source>>, Failure> {
-    let given: Vec<String> = args.source.iter().cloned().collect();
+/// The sources that were given, each with every kind of counters that is there.
+fn open(args: &Args, runtime: &Arc<dyn Runtime>, out: &Out) -> Result<Vec<Vec<There>>, Failure> {
+    let given: Vec<String> = args.source.iter().chain(&args.and).cloned().collect();
     let files: Vec<_> = args.url_file.iter().collect();
-    let urls = urls::all(&given, &files, out)?;
-    let [url] = urls.as_slice() else {
+    let mut urls = urls::all(&given, &files, out)?;
+    if urls.len() != 1 + args.and.len() {
         return Err(Failure::usage(
-            "one source at a time: a file of --url-file holds one URL",
+            "one source at a time: a file of --url-file holds one URL, and --and names another one",
         ));
-    };
+    }
+    // The one of a file is read last, and is the first.
+    let mut called: Vec<Option<String>> = given.into_iter().map(Some).collect();
+    if args.source.is_none() {
+        urls.rotate_right(1);
+        called.insert(0, None);
+    }
+    let mut all: Vec<Vec<There>> = Vec::new();
+    for (url, called) in urls.iter().zip(called) {
+        let there = open_one(args, url, called, runtime)?;
+        let place = there[0].source.place();
+        let is_twice = |known: &Vec<There>| known[0].source.place() == place;
+        if all.iter().any(is_twice) {
+            return Err(Failure::usage(format_args!("{place} is named twice"))
+                .with_hint("each --and names another source"));
+        }
+        all.push(there);
+    }
+    Ok(all)
+}
+
+fn open_one(
+    args: &Args,
+    url: &urls::Url,
+    called: Option<String>,
+    runtime: &Arc<dyn Runtime>,
+) -> Result<Vec<There>, Failure> {
     let opened = open_sources(url.text(), &args.settings()?, Arc::clone(runtime));
     let opened = opened
         .map_err(|error| Failure::usage(format_args!("{}: {error}", url.named())).with_hint_if(error.fix))?;
@@ -127,19 +161,18 @@ fn open(args: &Args, runtime: &Arc<dyn Runtime>, out: &Out) -> Result<Vec<Arc<dy
         ))
         .with_hint("a pool begins beside them: mint pool create NAME --preset … --avoid-from URL"));
     }
-    Ok(match args.fence {
-        None => opened,
-        Some(_) => opened
-            .into_iter()
-            .map(|source| {
-                Arc::new(Unfenced {
-                    source,
-                    watch: args.watch,
-                    runtime: Arc::clone(runtime),
-                }) as Arc<dyn Source>
-            })
-            .collect(),
-    })
+    let there = opened.into_iter().map(|source| There {
+        source: match args.fence {
+            None => source,
+            Some(_) => Arc::new(Unfenced {
+                source,
+                watch: args.watch,
+                runtime: Arc::clone(runtime),
+            }),
+        },
+        called: called.clone(),
+    });
+    Ok(there.collect())
 }
 
 async fn status(args: &Args, ours: &dyn Ours, out: &mut Out) -> Result<(), Failure> {
@@ -147,7 +180,7 @@ async fn status(args: &Args, ours: &dyn Ours, out: &mut Out) -> Result<(), Failu
     let wanted = targets::wanted(args);
     let moves: Vec<_> = moves
         .into_iter()
-        .filter(|(_, now)| wanted.is_of(&now.record.key))
+        .filter(|(_, now)| now.record.counters().iter().any(|one| wanted.is_of(&one.key)))
         .collect();
     if moves.is_empty() {
         out.note("no moves");
@@ -164,7 +197,7 @@ async fn verify(found: &Found, ours: &dyn Ours, out: &mut Out) -> Result<(), Fai
         let (Some(now), Ok(name)) = (&target.now, &target.name) else {
             continue;
         };
-        let wrong = verify::verify(&*target.source, ours, name, now).await?;
+        let wrong = verify::verify(&target.there, ours, name, now).await?;
         is_sound &= wrong.is_empty();
         if out.json {
             out.json_line(&serde_json::json!({
@@ -254,13 +287,12 @@ fn drive(
         into_used: args.into_used,
         ..DriveSettings::default()
     };
-    let called = args.source.clone();
     async move {
         let name = target.name.expect("it is possible");
         let goal = target.goal.expect("it is possible");
+        let there: Vec<At<'_>> = target.there.iter().map(There::at).collect();
         let driver = Driver {
-            source: &*target.source,
-            called: called.as_deref(),
+            there: &there,
             ours: &*ours,
             runtime: &*runtime,
             settings,

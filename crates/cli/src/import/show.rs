@@ -2,33 +2,37 @@
 
 use mintage_ledger::Name;
 use mintage_ledger::moves::{Driven, Goal, Move, Phase, Plan};
+use mintage_ledger::source::{Counter, Fill, FillFrom, Source};
 use mintage_server::moves as documents;
 use serde_json::{Value, json};
 
+use super::fill;
 use crate::errors::Failure;
 use crate::lines::shown;
 use crate::out::Out;
 
 /// One plan: what would be done, and what stands in its way.
-pub(super) fn plan(place: &str, plan: &Plan, under_way: Option<&Move>, out: &mut Out) -> Result<(), Failure> {
+pub(super) fn plan(
+    source: &dyn Source,
+    plan: &Plan,
+    under_way: Option<&Move>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let place = &source.place();
+    // What stands beside its original fills its tables there.
+    let filled = match plan.goal {
+        Some(Goal::Open { .. }) => source.fill(&plan.counter, &plan.name, &FillFrom::default()),
+        _ => None,
+    };
     if out.json {
-        return out.json_line(&document(place, plan, under_way));
+        return out.json_line(&document(place, plan, filled.as_ref(), under_way));
     }
     let counter = &plan.counter;
-    let number = |number: Option<i128>| number.map_or("-".to_string(), |number| number.to_string());
     out.line(format!("{} -> {}", shown(&counter.key), shown(&plan.name)))?;
     let mut row = |what: &str, text: String| out.line(format!("  {what:<10} {}", shown(&text)));
-    row(
-        "there",
-        format!(
-            "{} at {place}, next {}{}",
-            counter.kind,
-            number(counter.mark),
-            counter
-                .highest()
-                .map_or(String::new(), |highest| format!(", largest in columns {highest}"))
-        ),
-    )?;
+    for (place, counter) in parts(place, plan) {
+        row("there", stands(place, counter, plan.parts.is_empty()))?;
+    }
     let definition = &plan.definition;
     let cycle = if definition.cycle { ", cycle" } else { "" };
     row(
@@ -50,6 +54,9 @@ pub(super) fn plan(place: &str, plan: &Plan, under_way: Option<&Move>, out: &mut
     if !plan.statements.is_empty() {
         row("runs", plan.statements.join("; "))?;
     }
+    if let Some(filled) = &filled {
+        row("then", fill::told(filled))?;
+    }
     for (what, texts) in [
         ("grant", &plan.grants),
         ("note", &plan.warnings),
@@ -63,11 +70,39 @@ pub(super) fn plan(place: &str, plan: &Plan, under_way: Option<&Move>, out: &mut
     Ok(())
 }
 
-fn document(place: &str, plan: &Plan, under_way: Option<&Move>) -> Value {
+/// The counter with its place; each of several.
+fn parts<'a>(place: &'a str, plan: &'a Plan) -> Vec<(&'a str, &'a Counter)> {
+    match plan.parts.is_empty() {
+        true => vec![(place, &plan.counter)],
+        false => plan
+            .parts
+            .iter()
+            .map(|(place, part)| (place.as_str(), part))
+            .collect(),
+    }
+}
+
+/// How a counter stands at its source; one of several also in what steps it counts.
+fn stands(place: &str, counter: &Counter, is_alone: bool) -> String {
+    let next = counter.mark.map_or("-".to_string(), |mark| mark.to_string());
+    let highest = counter.highest();
+    let highest = highest.map_or(String::new(), |highest| format!(", largest in columns {highest}"));
+    let steps = match is_alone {
+        true => String::new(),
+        false => format!(", increment {}", counter.increment),
+    };
+    format!("{} at {place}, next {next}{steps}{highest}", counter.kind)
+}
+
+fn document(place: &str, plan: &Plan, filled: Option<&Fill>, under_way: Option<&Move>) -> Value {
     let text = |number: Option<i128>| number.map(|number| number.to_string());
     let definition = &plan.definition;
+    let masters = plan.parts.iter().map(|(place, part)| {
+        json!({"source": place, "key": part.key, "mark": text(part.mark), "increment": part.increment.to_string()})
+    });
     json!({
         "source": place,
+        "masters": masters.collect::<Vec<_>>(),
         "kind": plan.counter.kind,
         "key": plan.counter.key,
         "name": plan.name,
@@ -80,6 +115,7 @@ fn document(place: &str, plan: &Plan, under_way: Option<&Move>) -> Value {
         },
         "phase": under_way.map(|record| record.phase.as_str()),
         "statements": plan.statements,
+        "fill": filled.map(fill::told),
         "grants": plan.grants,
         "warnings": plan.warnings,
         "configure": plan.face_lines,
@@ -123,8 +159,11 @@ pub(super) fn done(
             ": numbers above those of both sides come from here".to_string()
         }
         (Goal::Open { .. }, Some(first), _) => format!(": numbers from {first} on come from here"),
-        (Goal::Back, _, Some(issued)) => format!(": the source goes on above {issued}"),
-        (Goal::Back, ..) => ": the source goes on".to_string(),
+        (Goal::Back, _, Some(issued)) => format!(": {} above {issued}", goes_on(record)),
+        (Goal::Back, ..) => format!(": {}", goes_on(record)),
+        (Goal::Beside, ..) if !record.masters.is_empty() => {
+            ": numbers come from here and from each of its sources".to_string()
+        }
         (Goal::Beside, ..) => ": numbers come from here and from the source".to_string(),
         _ => String::new(),
     };
@@ -140,6 +179,15 @@ pub(super) fn done(
     out.line(format!("{} {is} {goal}{next}{pause}", shown(name.as_str())))
 }
 
+/// Who gives the numbers after the way back.
+fn goes_on(record: &Move) -> String {
+    match (&record.back_to, record.masters.is_empty()) {
+        (_, true) => "the source goes on".to_string(),
+        (None, false) => "each source goes on in its own steps".to_string(),
+        (Some(to), false) => format!("{to} goes on alone"),
+    }
+}
+
 /// A move, as `--status` shows it.
 pub(super) fn status(name: &Name, record: &Move, out: &mut Out) -> Result<(), Failure> {
     if out.json {
@@ -147,12 +195,18 @@ pub(super) fn status(name: &Name, record: &Move, out: &mut Out) -> Result<(), Fa
     }
     let number = |what: &str, number: Option<i64>| number.map_or(String::new(), |n| format!(", {what} {n}"));
     // Beside it is a name of the configuration, else its place.
-    let source = match record.source.contains(':') {
-        true => record.source.clone(),
-        false => format!("[sources.{}]", record.source),
+    let place = |source: &String| match source.contains(':') {
+        true => source.clone(),
+        false => format!("[sources.{source}]"),
     };
+    let source: Vec<String> = record.counters().iter().map(|one| place(&one.source)).collect();
+    let source = source.join(" and ");
+    let back_to = record
+        .back_to
+        .as_ref()
+        .map_or(String::new(), |to| format!(", back to {to} alone"));
     out.line(format!(
-        "{:<10} {} <- {} {} at {}{}{}{}",
+        "{:<10} {} <- {} {} at {}{}{}{}{back_to}",
         record.phase.as_str(),
         shown(name.as_str()),
         record.kind,

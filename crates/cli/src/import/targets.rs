@@ -2,16 +2,44 @@
 
 use std::sync::Arc;
 
-use mintage_ledger::moves::{Goal, Move, Ours, OursError, Phase, Plan, PlanOptions, VersionedMove, Wish};
-use mintage_ledger::source::{Fence, MoveId, Source, SourceError, SourceErrorKind, Wanted};
-use mintage_ledger::{Name, Runtime};
+use mintage_ledger::moves::{
+    At, Goal, Master, Move, Ours, OursError, Part, Phase, Plan, PlanOptions, VersionedMove, Wish,
+};
+use mintage_ledger::source::{Counter, Fence, MoveId, Source, SourceError, SourceErrorKind, Wanted};
+use mintage_ledger::{Durability, Name, Runtime};
 
 use super::args::Args;
 use crate::errors::Failure;
 
-/// One counter.
-pub(super) struct Target {
+/// One kind of counters at a source that was given.
+#[derive(Clone)]
+pub(super) struct There {
     pub(super) source: Arc<dyn Source>,
+    /// The word that it was given by.
+    pub(super) called: Option<String>,
+}
+
+impl There {
+    pub(super) fn at(&self) -> At<'_> {
+        At {
+            source: &*self.source,
+            called: self.called.as_deref(),
+        }
+    }
+
+    /// Whether a record means this place.
+    pub(super) fn is(&self, source: &str) -> bool {
+        self.source.place() == source || self.called.as_deref() == Some(source)
+    }
+
+    fn has(&self, kind: &str, counter: &Master) -> bool {
+        self.source.kind().name == kind && self.is(&counter.source)
+    }
+}
+
+/// One counter, or several that give out the numbers of one name together.
+pub(super) struct Target {
+    pub(super) there: Vec<There>,
     /// Its name here; why it is none.
     pub(super) name: Result<Name, String>,
     /// What a new move begins with; of one under way, its record.
@@ -68,7 +96,7 @@ fn source_failed(error: SourceError) -> Failure {
 
 pub(super) async fn find(
     args: &Args,
-    sources: &[Arc<dyn Source>],
+    given: &[Vec<There>],
     ours: &dyn Ours,
     runtime: &dyn Runtime,
 ) -> Result<Found, Failure> {
@@ -78,8 +106,8 @@ pub(super) async fn find(
         ));
     }
     match args.cut || args.back || args.verify {
-        true => moved(args, sources, records(ours).await?),
-        false => listed(args, sources, ours, runtime).await,
+        true => moved(args, given, records(ours).await?),
+        false => listed(args, given, ours, runtime).await,
     }
 }
 
@@ -88,18 +116,11 @@ async fn records(ours: &dyn Ours) -> Result<Vec<(Name, VersionedMove)>, Failure>
 }
 
 /// What was moved before, by its record: the source may have no such counter any more.
-fn moved(
-    args: &Args,
-    sources: &[Arc<dyn Source>],
-    moves: Vec<(Name, VersionedMove)>,
-) -> Result<Found, Failure> {
+fn moved(args: &Args, given: &[Vec<There>], moves: Vec<(Name, VersionedMove)>) -> Result<Found, Failure> {
     let wanted = wanted(args);
-    let mut targets = Vec::new();
+    let (mut targets, mut not_all) = (Vec::new(), Vec::new());
     for (name, now) in moves {
         let record = &now.record;
-        let Some(source) = sources.iter().find(|source| is_of(args, &***source, record)) else {
-            continue;
-        };
         // Who names counters means those only.
         let is_named = args.names.is_empty() || args.names.iter().any(|(_, known)| *known == *name.as_str());
         let goal = match (record.phase, args.back, args.cut) {
@@ -107,40 +128,91 @@ fn moved(
             (_, true, _) => Goal::Back,
             _ => Goal::Open { ceiling: None },
         };
-        if wanted.is_of(&record.key) && is_named {
-            targets.push(Target {
-                source: Arc::clone(source),
-                name: Ok(name),
-                planned: record.clone(),
-                goal: Some(goal),
-                plan: None,
-                under_way: Some(record.clone()),
-                now: Some(now),
-            });
+        let counters = record.counters();
+        if !is_named || !counters.iter().any(|counter| wanted.is_of(&counter.key)) {
+            continue;
         }
+        let there = of_record(given, record);
+        if there.len() < counters.len() {
+            if !there.is_empty() {
+                not_all.push(format!("{name} was moved out of {}", record.source));
+            }
+            continue;
+        }
+        let mut planned = record.clone();
+        planned.back_to = args.to.as_ref().map(|to| place_of(given, to));
+        targets.push(Target {
+            there,
+            name: Ok(name),
+            planned,
+            goal: Some(goal),
+            plan: None,
+            under_way: Some(record.clone()),
+            now: Some(now),
+        });
     }
     if targets.is_empty() {
-        return Err(Failure::cannot("no counter that is meant was moved from there")
-            .negative()
-            .with_hint("--apply without --cut, --back and --verify moves counters; mint import --status shows every move"));
+        return Err(match not_all.first() {
+            Some(why) => Failure::cannot(why)
+                .negative()
+                .with_hint("name all of them, the others with --and; --back --to SOURCE gives it back to one alone"),
+            None => Failure::cannot("no counter that is meant was moved from there")
+                .negative()
+                .with_hint(
+                    "--apply without --cut, --back and --verify moves counters; mint import --status shows every move",
+                ),
+        });
     }
     Ok(Found {
         targets,
-        failed: Vec::new(),
+        failed: not_all,
         left_out: Vec::new(),
     })
 }
 
-/// Whether a record is of a counter of this source.
-fn is_of(args: &Args, source: &dyn Source, record: &Move) -> bool {
-    let is_there = record.source == source.place() || args.source.as_ref() == Some(&record.source);
-    record.kind == source.kind().name && is_there
+/// Where the counters of a record are, as far as these sources were given.
+fn of_record(given: &[Vec<There>], record: &Move) -> Vec<There> {
+    let counters = record.counters();
+    let all = given.iter().flatten();
+    all.filter(|there| counters.iter().any(|counter| there.has(&record.kind, counter)))
+        .cloned()
+        .collect()
 }
 
-/// What the source shows.
+/// The place of a source that was given by this word; the word itself, if none was.
+fn place_of(given: &[Vec<There>], word: &str) -> String {
+    let mut all = given.iter().flatten();
+    all.find(|there| there.is(word))
+        .map_or_else(|| word.to_string(), |there| there.source.place())
+}
+
+/// Whether a record is of these counters. One that was taken back may come again with more masters.
+fn is_of(there: &[There], planned: &Move, record: &Move) -> bool {
+    let (known, asked) = (record.counters(), planned.counters());
+    let may_grow = record.phase == Phase::Returned && known.len() <= asked.len();
+    let is_asked = |one: &Master| asked.iter().any(|other| is_same(there, planned, one, other));
+    record.kind == planned.kind && (known.len() == asked.len() || may_grow) && known.iter().all(is_asked)
+}
+
+/// Whether a counter of a record is one that is planned, however their source is named.
+fn is_same(there: &[There], planned: &Move, known: &Master, asked: &Master) -> bool {
+    let is_there = |at: &There| at.is(&known.source) && at.has(&planned.kind, asked);
+    known.key == asked.key && there.iter().any(is_there)
+}
+
+/// A counter that a source shows.
+struct Shown {
+    /// Which of the sources that were given it is from.
+    of: usize,
+    there: There,
+    counter: Counter,
+    durability: Durability,
+}
+
+/// What the sources show.
 async fn listed(
     args: &Args,
-    sources: &[Arc<dyn Source>],
+    given: &[Vec<There>],
     ours: &dyn Ours,
     runtime: &dyn Runtime,
 ) -> Result<Found, Failure> {
@@ -150,44 +222,31 @@ async fn listed(
         prefix: args.prefix.clone(),
         advance: args.advance,
     };
-    let wanted = wanted(args);
     let mut found = Found {
         targets: Vec::new(),
         failed: Vec::new(),
         left_out: Vec::new(),
     };
-    let mut plans = Vec::new();
-    for source in sources {
-        let listed = match source.list(&wanted).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                told(error, sources.len(), &mut found)?;
-                continue;
-            }
-        };
-        found.failed.extend(listed.failed);
-        if listed.counters.is_empty() {
-            continue;
+    let mut all = Vec::new();
+    for (of, kinds) in given.iter().enumerate() {
+        for there in kinds {
+            shown_by(args, of, there, kinds.len(), &mut found, &mut all).await?;
         }
-        let durability = source.durability().await.map_err(source_failed)?;
-        for counter in listed.counters {
-            // Who names it is refused in the same words.
-            if let (Some(why), true) = (&counter.no_counter, args.matching.is_empty()) {
-                found.left_out.push(format!("{}: {why}", counter.key));
-                continue;
-            }
-            match Plan::make(&**source, counter, &durability, &options).await {
-                Ok(plan) => plans.push((source, plan)),
-                Err(error) => told(error, usize::MAX, &mut found)?,
-            }
+    }
+    let mut plans = Vec::new();
+    for shown in by_name(all, given.len(), &options) {
+        let there: Vec<There> = shown.iter().map(|one| one.there.clone()).collect();
+        match plan(args, given, shown, &options).await {
+            Ok(plan) => plans.push((there, plan)),
+            Err(error) => told(error, usize::MAX, &mut found)?,
         }
     }
     // After the sources: a record is written before its fence, so every fence that was seen there has its record here.
     let moves = records(ours).await?;
-    for (source, plan) in plans {
+    for (there, plan) in plans {
         found
             .targets
-            .push(target(args, source, plan, &moves, &options, runtime)?);
+            .push(target(args, there, plan, &moves, &options, runtime)?);
     }
     refuse_shared_names(&mut found.targets);
     check_names(args, &found)?;
@@ -199,6 +258,97 @@ async fn listed(
         }));
     }
     Ok(found)
+}
+
+/// The counters of one kind at one source.
+async fn shown_by(
+    args: &Args,
+    of: usize,
+    there: &There,
+    kinds: usize,
+    found: &mut Found,
+    all: &mut Vec<Shown>,
+) -> Result<(), Failure> {
+    let listed = match there.source.list(&wanted(args)).await {
+        Ok(listed) => listed,
+        Err(error) => return told(error, kinds, found),
+    };
+    found.failed.extend(listed.failed);
+    if listed.counters.is_empty() {
+        return Ok(());
+    }
+    let durability = there.source.durability().await.map_err(source_failed)?;
+    for counter in listed.counters {
+        // Who names it is refused in the same words.
+        if let (Some(why), true) = (&counter.no_counter, args.matching.is_empty()) {
+            found.left_out.push(format!("{}: {why}", counter.key));
+            continue;
+        }
+        all.push(Shown {
+            of,
+            there: there.clone(),
+            counter,
+            durability: durability.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// Of several sources, the counters that have one name here are one sequence; of one source each is one.
+fn by_name(all: Vec<Shown>, sources: usize, options: &PlanOptions) -> Vec<Vec<Shown>> {
+    let mut groups: Vec<(String, Vec<Shown>)> = Vec::new();
+    for shown in all {
+        let name = Plan::name_here(&shown.counter, options);
+        let is_it = |(known, of): &&mut (String, Vec<Shown>)| {
+            sources > 1 && *known == name && of.iter().all(|other| other.of != shown.of)
+        };
+        match groups.iter_mut().find(is_it) {
+            Some((_, of)) => of.push(shown),
+            None => groups.push((name, vec![shown])),
+        }
+    }
+    groups.into_iter().map(|(_, shown)| shown).collect()
+}
+
+/// The plan of one name.
+async fn plan(
+    args: &Args,
+    given: &[Vec<There>],
+    mut shown: Vec<Shown>,
+    options: &PlanOptions,
+) -> Result<Plan, SourceError> {
+    if given.len() == shown.len() && shown.len() > 1 {
+        let parts: Vec<Part<'_>> = shown
+            .iter()
+            .map(|one| Part {
+                source: &*one.there.source,
+                called: called(args, &one.there, one.of),
+                counter: one.counter.clone(),
+                durability: one.durability.clone(),
+            })
+            .collect();
+        return Plan::of_masters(&parts, options, args.told()).await;
+    }
+    let one = shown.swap_remove(0);
+    let mut plan = Plan::make(&*one.there.source, one.counter, &one.durability, options).await?;
+    if given.len() > 1 {
+        plan.refusals.push(format!(
+            "{} has a counter {}, and not every other source has one that is called so here: --name KEY={} says which is \
+             meant there; or move it by itself, without --and",
+            one.there.source.place(),
+            plan.name,
+            plan.name
+        ));
+    }
+    Ok(plan)
+}
+
+/// What a record calls a source: beside it servers find the first by its name in their configuration.
+fn called(args: &Args, there: &There, at: usize) -> String {
+    match &there.called {
+        Some(name) if args.beside && at == 0 => name.clone(),
+        _ => there.source.place(),
+    }
 }
 
 /// One of several things that cannot be looked at is told, and the others are looked at: unless the server is away, or
@@ -221,17 +371,13 @@ fn told(error: SourceError, of: usize, found: &mut Found) -> Result<(), Failure>
 /// What one counter would come to, beside the moves that stand.
 fn target(
     args: &Args,
-    source: &Arc<dyn Source>,
+    there: Vec<There>,
     mut plan: Plan,
     moves: &[(Name, VersionedMove)],
     options: &PlanOptions,
     runtime: &dyn Runtime,
 ) -> Result<Target, Failure> {
-    let at = match &args.source {
-        Some(name) if args.beside => name.clone(),
-        _ => source.place(),
-    };
-    let mut planned = plan.record(MoveId::fresh(runtime), at, options);
+    let mut planned = plan.record(MoveId::fresh(runtime), called(args, &there[0], 0), options);
     planned.table = args.settings()?.table.filter(|_| plan.counter.kind == "own");
     let name = Name::new(&plan.name).map_err(|error| error.to_string());
     let now = name
@@ -242,13 +388,12 @@ fn target(
     // A name belongs to the counter that was moved to it, until that was taken back.
     let other = now
         .as_ref()
-        .filter(|now| !matches!(now.record.phase, Phase::Planned));
-    let other =
-        other.filter(|now| !is_of(args, &**source, &now.record) || now.record.key != plan.counter.key);
+        .filter(|now| !matches!(now.record.phase, Phase::Planned))
+        .filter(|now| !is_of(&there, &planned, &now.record));
     if let Some(other) = other {
         plan.refusals.push(format!(
             "{} is the name of {} {} at {}: choose another one with --name '{}=NAME', or name the source as it was \
-             named then",
+             named then, all of several with --and",
             plan.name, other.record.kind, other.record.key, other.record.source, plan.counter.key
         ));
     }
@@ -257,8 +402,8 @@ fn target(
     let elsewhere = moves.iter().find(|(known, now)| {
         known.as_str() != plan.name
             && !matches!(now.record.phase, Phase::Planned | Phase::Returned)
-            && now.record.key == plan.counter.key
-            && is_of(args, &**source, &now.record)
+            && now.record.kind == planned.kind
+            && has_one_of(&there, &planned, &now.record)
     });
     if let Some((known, now)) = elsewhere {
         plan.refusals.push(format!(
@@ -276,13 +421,18 @@ fn target(
         }
         _ => false,
     };
-    if is_own {
+    // What another one of several left fenced when that went on alone stays so, and has no room for a name.
+    let is_kept = now.as_ref().is_some_and(|now| {
+        let known = now.record.counters();
+        known.iter().any(|known| now.record.keeps_fenced(known))
+    });
+    if is_own || is_kept {
         plan.refusals.clear();
     }
     let under_way = now.as_ref().map(|now| now.record.clone());
     let under_way = under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
     Ok(Target {
-        source: Arc::clone(source),
+        there,
         name,
         goal: goal(args, &plan, under_way.as_ref()),
         planned,
@@ -292,11 +442,22 @@ fn target(
     })
 }
 
+/// Whether a record is of any of these counters.
+fn has_one_of(there: &[There], planned: &Move, record: &Move) -> bool {
+    let asked = planned.counters();
+    let known = record.counters();
+    let mut known = known.iter();
+    known.any(|one| asked.iter().any(|other| is_same(there, planned, one, other)))
+}
+
 /// Whoever names a counter that is not there meant another one.
 fn check_names(args: &Args, found: &Found) -> Result<(), Failure> {
     let is_there = |key: &String| {
-        let counters = found.targets.iter().filter_map(|target| target.plan.as_ref());
-        let mut counters = counters.map(|plan| &plan.counter);
+        let plans = found.targets.iter().filter_map(|target| target.plan.as_ref());
+        let mut counters = plans.flat_map(|plan| {
+            let parts = plan.parts.iter().map(|(_, part)| part);
+            parts.chain([&plan.counter])
+        });
         counters.any(|counter| counter.key == *key || counter.called() == key)
     };
     match args.names.iter().find(|(key, _)| !is_there(key)) {
@@ -328,6 +489,14 @@ fn refuse_shared_names(targets: &mut [Target]) {
     }
 }
 
+/// Whether no fence stands at one counter of a plan at least.
+fn is_any_unfenced(plan: &Plan) -> bool {
+    match plan.parts.is_empty() {
+        true => plan.counter.fence == Fence::None,
+        false => plan.parts.iter().any(|(_, part)| part.fence == Fence::None),
+    }
+}
+
 /// Where a counter shall come to: what was asked for; without that, where its move is going.
 fn goal(args: &Args, plan: &Plan, under_way: Option<&Move>) -> Option<Goal> {
     let Some(record) = under_way else {
@@ -339,7 +508,7 @@ fn goal(args: &Args, plan: &Plan, under_way: Option<&Move>) -> Option<Goal> {
         (_, Phase::Returning) => Goal::Back,
         (_, Phase::Beside) => return plan.goal,
         // No fence stands, and the source may have passed the ceiling of then: it is chosen again from where it is now.
-        (Wish::Ceiling(_), Phase::Fencing) if plan.counter.fence == Fence::None => return plan.goal,
+        (Wish::Ceiling(_), Phase::Fencing) if is_any_unfenced(plan) => return plan.goal,
         _ => Goal::Open {
             ceiling: record.ceiling,
         },

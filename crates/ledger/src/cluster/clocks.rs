@@ -6,14 +6,18 @@ use std::time::Duration;
 use mintage::{Clock, Timestamp};
 
 use super::peers::LIVE_FOR;
-use super::time::{AGREE_WITHIN_NS, Sources, Verdict};
-use crate::clock::Reference;
+use super::time::{AGREE_WITHIN_NS, Sources, Verdict, median};
+use super::trust::{Ids, Weighed};
+use crate::clock::{Gate, Reference};
 use crate::context::Context;
 use crate::error::LedgerError;
+use crate::journal::Journal;
 use crate::store::{Key, SCAN_LIMIT_MAX, StoreError};
 
 /// A store's answer that took longer says too little about its clock.
 const ROUND_TRIP_MAX: Duration = Duration::from_secs(2);
+/// How long a start waits at most for the clocks of others that may live.
+const JUDGED_WITHIN: Duration = Duration::from_secs(4);
 /// How long a time that cannot be validated is likely to stay so, in seconds.
 const DISPUTE_RETRY_S: u64 = 5;
 
@@ -65,28 +69,110 @@ impl Context {
             own: self.clock.now().unix_nanos() - boot_ns,
             wall: self.runtime.wall().unix_nanos() - boot_ns,
             store: *self.cluster.store_offset_ns.lock().expect("no panic while held"),
-            peers: observed.peers.median_ns(boot),
-            peers_ids: observed.peers.median_clock_ns(boot),
+            peers: observed.peers.clocks_ns(boot),
+            peers_ids: median(observed.peers.id_clocks_ns(boot)),
         }
     }
 
+    /// Judges the clocks, and tells the clock that ids read what came of it.
     fn tell_clock(&self) -> Verdict {
-        let verdict = self.sources().judge();
-        self.clock.refer_to(match verdict {
-            Verdict::Alone => Reference::Own,
-            Verdict::Agreed { offset_ns } => Reference::Agreed { offset_ns },
-            Verdict::Disputed(_) => Reference::Disputed,
-        });
+        let sources = self.sources();
+        let verdict = sources.judge();
+        if self.is_undecided(verdict) {
+            self.clock.refer_to(reference_of(verdict));
+            return verdict;
+        }
+        let mut trust = self.cluster.trust.lock().expect("no panic while held");
+        let Weighed { reference, ids } = trust.weigh(&sources, verdict, self.clock.epoch());
+        self.clock.refer_to(reference);
+        match ids {
+            Ids::Go => self.clock.set_gate(Gate::Open, None),
+            Ids::GoAt(offset_ns) => {
+                // Two sources agree, so that the clock follows at once (protocol C1).
+                if self.apart_ns(offset_ns) > AGREE_WITHIN_NS && self.clock.look() {
+                    self.store.clock_confirmed();
+                }
+                if self.apart_ns(offset_ns) <= AGREE_WITHIN_NS {
+                    trust.agreed(self.clock.epoch());
+                    self.clock.set_gate(Gate::Open, None);
+                }
+            }
+            Ids::Hold { is_news } => {
+                if is_news {
+                    let clocks = sources.told_at(self.runtime.boottime());
+                    tracing::warn!(
+                        clocks,
+                        "the clocks disagree: ids go on at the time that was agreed on before"
+                    );
+                }
+                self.clock.set_gate(Gate::Open, None);
+            }
+            Ids::Refuse(against) => self.clock.set_gate(Gate::Shut, Some(against)),
+        }
         verdict
+    }
+
+    /// How far the clock that ids read is from this one.
+    fn apart_ns(&self, offset_ns: i128) -> i128 {
+        let boot_ns = self.runtime.boottime().as_nanos() as i128;
+        (self.clock.now().unix_nanos() - boot_ns - offset_ns).abs()
+    }
+
+    /// At the start: whether more will be known in a moment about those who may live.
+    fn is_undecided(&self, verdict: Verdict) -> bool {
+        if self.clock.gate() != Gate::Unjudged || matches!(verdict, Verdict::Agreed { .. }) {
+            return false;
+        }
+        let boot = self.runtime.boottime();
+        let observed = self.cluster.peers.lock().expect("no panic while held");
+        if observed.begun.is_none() {
+            return true;
+        }
+        let mut trust = self.cluster.trust.lock().expect("no panic while held");
+        // Who answers too slowly for its clock to be known has no say.
+        observed.peers.undecided(boot) && trust.asked_for(boot) <= JUDGED_WITHIN
     }
 
     /// Why no time can be validated at this moment, in words (protocol W6).
     pub(crate) fn time_dispute(&self) -> Option<String> {
-        match self.sources().judge() {
-            Verdict::Disputed(sources) if !self.store.exclusive() => {
+        if self.clock.gate() == Gate::Shut {
+            return self.clock.refusal().map(|refusal| refusal.to_string());
+        }
+        match self.sources() {
+            sources if sources.judge() == Verdict::Disputed && !self.store.exclusive() => {
                 Some(format!("no two clocks agree: {sources}"))
             }
             _ => None,
+        }
+    }
+
+    /// What this process vouches for: the time that its ids have, while they have one.
+    pub(crate) fn vouched(&self) -> Option<Timestamp> {
+        self.clock.time().ok()
+    }
+
+    /// The same minus boot time, in nanoseconds.
+    pub(crate) fn vouched_ns(&self) -> Option<i128> {
+        let boot_ns = self.runtime.boottime().as_nanos() as i128;
+        Some(self.vouched()?.unix_nanos() - boot_ns)
+    }
+
+    /// Before the store is there: the journal knows what the clock read when it answered last.
+    pub(crate) fn begin_at_noted_time(&self) {
+        let noted = self.journal.as_ref().and_then(Journal::vouched_ns);
+        let Some(offset_ns) = noted else { return };
+        self.clock.refer_to(Reference::Agreed { offset_ns });
+        self.clock.look();
+        let mut trust = self.cluster.trust.lock().expect("no panic while held");
+        trust.agreed(self.clock.epoch());
+    }
+
+    /// The store is back: a time that nobody vouched for waits until the clocks were compared.
+    pub(crate) fn compare_clocks_first(&self) {
+        let mut trust = self.cluster.trust.lock().expect("no panic while held");
+        if !trust.is_agreed(self.clock.epoch()) {
+            trust.ask_anew();
+            self.clock.set_gate(Gate::Unjudged, None);
         }
     }
 
@@ -110,23 +196,16 @@ impl Context {
             retry_after_s: DISPUTE_RETRY_S,
         };
         match self.tell_clock() {
-            Verdict::Alone => Ok(self.clock.now()),
+            Verdict::Alone => self.clock.time().map_err(|error| refused(error.to_string())),
             Verdict::Agreed { offset_ns } => {
-                let valid = |boot: Duration| Timestamp::from_unix_nanos(boot.as_nanos() as i128 + offset_ns);
-                let apart =
-                    |now: Timestamp| (now.unix_nanos() - valid(self.runtime.boottime()).unix_nanos()).abs();
-                if apart(self.clock.now()) > AGREE_WITHIN_NS {
-                    // Two sources agree, so that the clock follows at once (protocol C1).
-                    self.clock.look();
-                }
-                let now = self.clock.now();
-                if apart(now) > AGREE_WITHIN_NS {
+                if self.apart_ns(offset_ns) > AGREE_WITHIN_NS {
                     return Err(refused("the clock that ids read is being set right".to_string()));
                 }
-                Ok(now)
+                Ok(self.clock.now())
             }
-            Verdict::Disputed(sources) => Err(refused(format!(
-                "no two clocks agree within 5 s, so that no window is taken or extended: {sources}; set the clocks"
+            Verdict::Disputed => Err(refused(format!(
+                "no two clocks agree within 5 s, so that no window is taken or extended: {}; set the clocks",
+                self.sources()
             ))),
         }
     }
@@ -153,5 +232,14 @@ impl Context {
             }
             self.sample_time().await?;
         }
+    }
+}
+
+/// What the clock that ids read is told, with nothing known but this.
+pub(super) fn reference_of(verdict: Verdict) -> Reference {
+    match verdict {
+        Verdict::Alone => Reference::Own,
+        Verdict::Agreed { offset_ns } => Reference::Agreed { offset_ns },
+        Verdict::Disputed => Reference::Disputed,
     }
 }

@@ -11,6 +11,7 @@ use mintage::Clock;
 
 use super::peers::InstanceBody;
 use super::{changes, instance_key};
+use crate::clock::Gate;
 use crate::context::Context;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
@@ -120,6 +121,8 @@ impl Ledger {
             }
             // A store that is back may not be what it was: others wait for our word.
             let is_back = recoveries != context.health.recoveries();
+            // Ids that carry the time wait for this at the start.
+            let is_awaited = context.clock.gate() == Gate::Unjudged;
             if due(sampled) || is_back {
                 recoveries = context.health.recoveries();
                 sampled = Some(now);
@@ -128,6 +131,8 @@ impl Ledger {
                     None => context.store.tend().await,
                 }
                 self.look_around().await;
+            } else if is_awaited && let Err(error) = context.sample_time().await {
+                tracing::debug!(%error, "could not look at the other instances");
             }
             tokio::select! {
                 // In a fixed order, so that a simulated run repeats.
@@ -258,7 +263,9 @@ impl Register {
                 self.renewed = Some(context.runtime.boottime());
                 self.shows = Some(shows);
                 if let Some(journal) = &context.journal {
-                    journal.heard(sent, context.store.class()).await;
+                    journal
+                        .heard(sent, context.store.class(), context.vouched_ns())
+                        .await;
                 }
                 true
             }
@@ -348,7 +355,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
                     .await;
                 match written {
                     Ok(Cas::Done(version)) => {
-                        journal.heard(sent, store.class()).await;
+                        journal.heard(sent, store.class(), context.vouched_ns()).await;
                         return Ok(Some((key, version)));
                     }
                     Ok(Cas::Lost(_)) => "another process has its register",

@@ -8,6 +8,7 @@
 //! | `clocks` | their clocks, the store's and the own one, compared (protocol W6) |
 //! | `servers` | all of them, for people |
 //! | `time` | which of several clocks is right, as arithmetic |
+//! | `trust` | whether ids get this process's time, by that and by what was known before |
 //!
 //! A store that one process has to itself (an exclusive lock) needs none of this: the lock says the same.
 
@@ -17,6 +18,7 @@ mod instance;
 mod peers;
 mod servers;
 mod time;
+mod trust;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +30,8 @@ pub(crate) use changes::Missed;
 pub(crate) use instance::Entered;
 use peers::Peers;
 pub use servers::ServerInfo;
+pub(crate) use time::Sources;
+use trust::Trust;
 
 use crate::store::Key;
 
@@ -39,6 +43,8 @@ pub(crate) struct Cluster {
     peers: Mutex<Observed>,
     /// The store's wall clock minus our boot time, in nanoseconds.
     store_offset_ns: Mutex<Option<i128>>,
+    /// What is known of this process's own clock.
+    trust: Mutex<Trust>,
     /// Something happened that the once-a-second round should not wait for.
     poke: Notify,
     /// Changes are being followed at this moment.

@@ -88,13 +88,6 @@ fn offset_ns(wall_ms: i64, now: Duration, every: Duration, known: Option<i128>) 
     }
 }
 
-/// Of an even number the lower middle: no clock that nobody has.
-fn median(offsets: impl Iterator<Item = i128>) -> Option<i128> {
-    let mut offsets: Vec<i128> = offsets.collect();
-    offsets.sort_unstable();
-    offsets.get(offsets.len().checked_sub(1)? / 2).copied()
-}
-
 impl Peers {
     /// Takes in what a scan at boot time `now` showed; `every` is the time since the scan before.
     pub(crate) fn observe(
@@ -165,14 +158,14 @@ impl Peers {
         self.live(now).map(|peer| peer.body.name.clone()).collect()
     }
 
-    /// The median of the wall clocks of those who live, minus our boot time, in nanoseconds.
-    pub(crate) fn median_ns(&self, now: Duration) -> Option<i128> {
-        median(self.live(now).filter_map(|peer| peer.offset_ns))
+    /// The wall clocks of those who live, minus our boot time, in nanoseconds.
+    pub(crate) fn clocks_ns(&self, now: Duration) -> Vec<i128> {
+        self.live(now).filter_map(|peer| peer.offset_ns).collect()
     }
 
     /// The same of the clocks that their ids read.
-    pub(crate) fn median_clock_ns(&self, now: Duration) -> Option<i128> {
-        median(self.live(now).filter_map(|peer| peer.clock_offset_ns))
+    pub(crate) fn id_clocks_ns(&self, now: Duration) -> Vec<i128> {
+        self.live(now).filter_map(|peer| peer.clock_offset_ns).collect()
     }
 
     /// Whether somebody may live of whom only one register was seen, so that its clock is not known yet.
@@ -214,6 +207,7 @@ impl Peers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::time::median;
     use super::*;
     use crate::store::Value;
 
@@ -314,12 +308,12 @@ mod tests {
             ]
         };
         peers.observe(scan(1), &key(9), at(0), SECOND);
-        assert_eq!(peers.median_ns(at(0)), None, "nobody knows how old these are");
+        assert_eq!(peers.clocks_ns(at(0)), [], "nobody knows how old these are");
         assert!(peers.undecided(at(0)));
         peers.observe(scan(2), &key(9), at(1), SECOND);
         assert!(!peers.undecided(at(1)));
         // Written half a second before the scan at 101 s, by a clock that read 1004 s.
-        let offset_ms = peers.median_ns(at(1)).unwrap() / 1_000_000;
+        let offset_ms = median(peers.clocks_ns(at(1))).unwrap() / 1_000_000;
         assert_eq!(offset_ms, 1_004_000 - 100_500);
     }
 
@@ -329,7 +323,7 @@ mod tests {
         let at = |s: u64| Duration::from_secs(100 + s);
         // Both clocks read 1000 s at boot time 100 s.
         let scan = |v: u64, s: i64| [register(1, v, (1_000 + s) * 1000, 0)];
-        let off_by_ms = |peers: &Peers, now| peers.median_ns(now).map(|ns| ns / 1_000_000 - 900_000);
+        let off_by_ms = |peers: &Peers, now| median(peers.clocks_ns(now)).map(|ns| ns / 1_000_000 - 900_000);
         peers.observe(scan(1, 0), &key(9), at(0), SECOND);
         peers.observe(scan(2, 1), &key(9), at(1), SECOND);
         let known = off_by_ms(&peers, at(1)).unwrap();

@@ -1,7 +1,7 @@
 //! Whether the fences of counters that are ours stand, by their form and by the records of their moves.
 
 use super::rules::Found;
-use crate::moves::{Move, Phase};
+use crate::moves::{Master, Move, Phase};
 use crate::name::Name;
 use crate::source::{Counter, Fence, FindingCode, MoveId, SOURCES, Severity};
 
@@ -32,13 +32,20 @@ impl<'a> Moves<'a> {
         Moves(moves)
     }
 
-    /// The move that a fence names, else that of the counter.
-    fn of(&self, id: Option<MoveId>, place: &str, counter: &Counter) -> Option<&'a (Name, Move)> {
+    /// The move that a fence names, else that of the counter; and the counter as the move has it.
+    fn of(&self, id: Option<MoveId>, place: &str, counter: &Counter) -> Option<(&'a Name, &'a Move, Master)> {
         let named = id.and_then(|id| self.0.iter().find(|(_, record)| record.id == id));
-        let is_it = |record: &Move| {
-            record.source == place && record.kind == counter.kind && record.key == counter.key
+        let is_it = |record: &Move, one: &Master| {
+            one.source == place && record.kind == counter.kind && one.key == counter.key
         };
-        named.or_else(|| self.0.iter().find(|(_, record)| is_it(record)))
+        let of_place = || {
+            let mut all = self.0.iter();
+            all.find(|(_, record)| record.counters().iter().any(|one| is_it(record, one)))
+        };
+        let (name, record) = named.or_else(of_place)?;
+        let mut all = record.counters();
+        let at = all.iter().position(|one| is_it(record, one)).unwrap_or(0);
+        Some((name, record, all.swap_remove(at)))
     }
 
     /// What is wrong with a counter's fence, or with there being none.
@@ -50,7 +57,7 @@ impl<'a> Moves<'a> {
         let of = self.of(id, place, counter);
         match (&counter.fence, of) {
             (Fence::Broken { .. }, _) => by_form(counter),
-            (Fence::None, Some((name, record))) if must_stand(record.phase) => vec![broken(format!(
+            (Fence::None, Some((name, record, of))) if must_stand(record, &of) => vec![broken(format!(
                 "fence-broken: it was moved to {name}, and no fence stands; both give out numbers"
             ))],
             (Fence::None, _) => Vec::new(),
@@ -61,8 +68,8 @@ impl<'a> Moves<'a> {
                     .for_each(|found| found.text += ", which this store does not know");
                 found
             }
-            (Fence::Ours { id, mark }, Some((name, record))) => {
-                vec![match stands(*id, *mark, name, record) {
+            (Fence::Ours { id, mark }, Some((name, record, of))) => {
+                vec![match stands(*id, *mark, name, record, &of) {
                     Ok(text) => fenced(text),
                     Err(text) => broken(text),
                 }]
@@ -72,40 +79,49 @@ impl<'a> Moves<'a> {
 
     /// The counters that were moved from here, and are not there any more: whoever makes one anew begins at 1.
     pub(super) fn gone(&self, place: &str, kinds: &[&str], counters: &[Counter]) -> Vec<(Counter, Found)> {
-        let is_gone = |record: &Move| {
-            record.source == place
+        let is_gone = |record: &Move, of: &Master| {
+            of.source == place
                 && kinds.contains(&record.kind.as_str())
-                && must_stand(record.phase)
+                && must_stand(record, of)
                 && !counters
                     .iter()
-                    .any(|counter| counter.kind == record.kind && counter.key == record.key)
+                    .any(|counter| counter.kind == record.kind && counter.key == of.key)
         };
-        let gone = self.0.iter().filter(|(_, record)| is_gone(record));
-        gone.filter_map(|(name, record)| {
+        let all = self.0.iter().flat_map(|(name, record)| {
+            let counters = record.counters().into_iter();
+            counters.map(move |of| (name, record, of))
+        });
+        let gone = all.filter(|(_, record, of)| is_gone(record, of));
+        gone.filter_map(|(name, record, of)| {
             let kind = SOURCES.iter().find(|kind| kind.name == record.kind)?;
             let text = format!("fence-broken: it was moved to {name}, and is gone; made anew it begins at 1");
-            Some((Counter::new(kind.name, record.key.clone()), broken(text)))
+            Some((Counter::new(kind.name, of.key), broken(text)))
         })
         .collect()
     }
 }
 
-/// Whether a fence must stand at this phase. While one is built or lifted it may be there or not.
-fn must_stand(phase: Phase) -> bool {
-    matches!(phase, Phase::Fenced | Phase::Open)
+/// Whether a fence must stand at this phase. While one is built or lifted it may be there or not. Where one of several
+/// masters went on alone, those of the others stay.
+fn must_stand(record: &Move, of: &Master) -> bool {
+    matches!(record.phase, Phase::Fenced | Phase::Open) || record.keeps_fenced(of)
 }
 
 /// Whether a fence is as its move left it: what to say of it.
-fn stands(id: Option<MoveId>, mark: i128, name: &Name, record: &Move) -> Result<String, String> {
+fn stands(id: Option<MoveId>, mark: i128, name: &Name, record: &Move, of: &Master) -> Result<String, String> {
     let phase = record.phase.as_str();
-    match (id, record.mark) {
-        (Some(id), _) if id != record.id => Err(format!(
+    match (id, of.mark) {
+        (Some(id), _) if id != of.fenced_by.unwrap_or(record.id) => Err(format!(
             "fence-broken: it carries the move {id}, and {name} has the move {}",
             record.id
         )),
-        _ if matches!(record.phase, Phase::Planned | Phase::Beside | Phase::Returned) => Err(format!(
-            "fence-broken: it stands, and the move of {name} is {phase}; nobody gives out numbers"
-        )),
+        _ if !record.keeps_fenced(of)
+            && matches!(record.phase, Phase::Planned | Phase::Beside | Phase::Returned) =>
+        {
+            Err(format!(
+                "fence-broken: it stands, and the move of {name} is {phase}; nobody gives out numbers"
+            ))
+        }
         (_, Some(then)) if i128::from(then) != mark => Err(format!(
             "fence-broken: its mark is {mark}, and was {then} when it was moved to {name}"
         )),
@@ -140,6 +156,8 @@ mod tests {
             kind: "postgres".into(),
             key: "public.s".into(),
             table: None,
+            masters: Vec::new(),
+            back_to: None,
             definition,
             before: BTreeMap::new(),
             advance: 0,
@@ -226,6 +244,51 @@ mod tests {
             Moves::new(&moves).judge("postgres://other/shop", &counter(Fence::None)),
             []
         );
+    }
+
+    /// Each of several masters is held against its own part of the move; and where one went on alone, the others' fences
+    /// stay.
+    #[test]
+    fn each_of_several_masters_is_looked_at() {
+        let (name, one) = record(Phase::Open);
+        let master = |source: &str, mark: i64| Master {
+            source: source.into(),
+            key: "public.s".into(),
+            increment: 2,
+            one: mark,
+            before: BTreeMap::new(),
+            mark: Some(mark),
+            fenced_by: None,
+        };
+        let several = |phase, back_to: Option<&str>| {
+            let record = Move {
+                phase,
+                source: "postgres://a/shop and postgres://b/shop".into(),
+                masters: vec![master("postgres://a/shop", 101), master("postgres://b/shop", 100)],
+                back_to: back_to.map(String::from),
+                ..one.clone()
+            };
+            [(name.clone(), record)]
+        };
+        let found = |moves: &[(Name, Move)], place: &str, fence: Fence| {
+            let found = Moves::new(moves).judge(place, &counter(fence));
+            found.first().map(|found| found.code)
+        };
+        let (good, bad) = (Some(FindingCode::Fenced), Some(FindingCode::FenceBroken));
+        let open = several(Phase::Open, None);
+        for (place, mark, code) in [
+            ("postgres://a/shop", 101, good),
+            ("postgres://b/shop", 100, good),
+            ("postgres://b/shop", 101, bad),
+        ] {
+            assert_eq!(found(&open, place, ours(None, mark)), code, "{place} {mark}");
+            assert_eq!(found(&open, place, Fence::None), bad, "{place}");
+        }
+        let back = several(Phase::Returned, Some("postgres://a/shop"));
+        assert_eq!(found(&back, "postgres://a/shop", Fence::None), None);
+        assert_eq!(found(&back, "postgres://a/shop", ours(None, 101)), bad);
+        assert_eq!(found(&back, "postgres://b/shop", ours(None, 100)), good);
+        assert_eq!(found(&back, "postgres://b/shop", Fence::None), bad);
     }
 
     #[test]

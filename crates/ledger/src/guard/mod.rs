@@ -10,7 +10,7 @@ mod progress;
 mod recovery;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ use crate::store::{
 use memory::{Memory, Met};
 use progress::Watch;
 pub use progress::note_progress_restored;
-pub(crate) use progress::set_back;
+pub(crate) use progress::{set_back, vouched};
 pub use recovery::LossyRules;
 use recovery::Recovery;
 
@@ -62,6 +62,8 @@ pub(crate) struct Guard {
     recovery: Option<Recovery>,
     /// Where others may use the store too, and it may not forget.
     watch: Option<Watch>,
+    /// What this process's ids read when that was told last, in milliseconds since 1970; 0: they get no time.
+    vouched_ms: AtomicI64,
 }
 
 impl Guard {
@@ -85,6 +87,7 @@ impl Guard {
             recovery: lossy.map(Recovery::new),
             stopped: Mutex::default(),
             told: Notify::new(),
+            vouched_ms: AtomicI64::new(0),
             inner,
             runtime,
         })
@@ -594,7 +597,11 @@ impl fmt::Debug for Guard {
 }
 
 impl Store for Guard {
-    delegate_store!(inner, but get compare_and_set scan remove claim stopped);
+    delegate_store!(inner, but get compare_and_set scan remove claim stopped vouch);
+
+    fn vouch(&self, now: Timestamp) {
+        self.vouched_ms.store(now.unix_millis(), Ordering::Release);
+    }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
@@ -686,7 +693,12 @@ impl Store for Guard {
     }
 
     fn stopped(&self) -> Option<StoreError> {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        stopped.clone().or_else(|| self.inner.stopped())
+        let stopped = self
+            .stopped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        // What the store found by itself between two calls: what is in stock stops with it.
+        stopped.or_else(|| self.inner.stopped().map(|error| self.stop(error)))
     }
 }

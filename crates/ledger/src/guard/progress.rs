@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Met;
@@ -43,6 +44,9 @@ struct Body {
     /// Why a server found that the store was set back; over with the next restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     set_back: Option<String>,
+    /// What the ids of those who raise it read, in milliseconds since 1970 (protocol C2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vouched_ms: Option<i64>,
 }
 
 /// The register, as it was read.
@@ -50,6 +54,7 @@ struct Body {
 struct Found {
     progress: Progress,
     set_back: Option<String>,
+    vouched_ms: Option<i64>,
     version: Version,
 }
 
@@ -59,6 +64,7 @@ impl Found {
         let body: Body = serde_json::from_str(&found.value.body).unwrap_or(Body {
             restores: u64::MAX,
             set_back: Some("its record of progress cannot be understood".to_string()),
+            vouched_ms: None,
         });
         Found {
             progress: Progress {
@@ -66,6 +72,7 @@ impl Found {
                 counter: found.value.mark,
             },
             set_back: body.set_back,
+            vouched_ms: body.vouched_ms,
             version: found.version,
         }
     }
@@ -79,12 +86,25 @@ fn value(progress: Progress, set_back: Option<String>, runtime: &dyn Runtime) ->
     let body = Body {
         restores: progress.restores,
         set_back,
+        vouched_ms: None,
     };
+    value_of(progress, &body, runtime)
+}
+
+fn value_of(progress: Progress, body: &Body, runtime: &dyn Runtime) -> Value {
     Value {
         mark: progress.counter.min(i64::MAX as u64),
         token: fresh_token(runtime),
-        body: serde_json::to_string(&body).expect("plain fields always serialise"),
+        body: serde_json::to_string(body).expect("plain fields always serialise"),
     }
+}
+
+/// What the ids of the servers on a store that several share read last, as the store knows; a restore forgets it.
+pub(crate) async fn vouched(store: &dyn Store) -> Result<Option<Timestamp>, StoreError> {
+    let found = store.get(&key()).await?.as_ref().map(Found::read);
+    Ok(found
+        .and_then(|found| found.vouched_ms)
+        .map(Timestamp::from_unix_millis))
 }
 
 /// Notes that the store was restored properly, every mark of it raised: each machine's memory of it is over, and what
@@ -394,8 +414,15 @@ impl Watch {
                 counter: now.counter.saturating_add(1),
                 ..now
             };
+            let own_ms = Some(guard.vouched_ms.load(Ordering::Acquire)).filter(|ms| *ms != 0);
+            let body = Body {
+                restores: raised.restores,
+                set_back: None,
+                // Whose ids get no time passes on what others vouched for.
+                vouched_ms: own_ms.or(found.as_ref().and_then(|found| found.vouched_ms)),
+            };
             let version = found.map(|found| found.version);
-            let new = value(raised, None, &*guard.runtime);
+            let new = value_of(raised, &body, &*guard.runtime);
             let write = guard.memory().begin();
             let written = guard
                 .inner

@@ -56,8 +56,16 @@ impl Ledger {
         let (why, late) = (store.why.clone(), Late::new(store, class));
         let store = Arc::clone(&late) as Arc<dyn crate::store::Store>;
         let (journal, nothing) = (Some(journal), Restored::default());
-        let context = Arc::new(Context::new(store, settings, journal, nothing, true, runtime));
+        let context = Arc::new(Context::new(
+            store,
+            settings,
+            journal,
+            nothing,
+            (true, None),
+            runtime,
+        ));
         context.health.is_away(&why);
+        context.begin_at_noted_time();
         let ledger = Ledger::over(context);
         ledger.load_owned(&names).await?;
         tasks::start(&ledger);
@@ -188,6 +196,7 @@ fn begin_together(ledger: Arc<Ledger>, entered: Option<Entered>) {
     let context = Arc::clone(&ledger.context);
     tracing::info!("the store is back, and this process has joined the others there");
     let keeps = Box::pin(ledger.keep_instance(entered));
+    context.compare_clocks_first();
     if let Some(gate) = &context.gate {
         gate.open();
     }

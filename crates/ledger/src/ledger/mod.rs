@@ -31,6 +31,7 @@ use crate::clock::AnchoredClock;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
+use crate::guard;
 use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
@@ -107,7 +108,12 @@ impl Ledger {
             // What was changed while nobody had this journal is not looked at one by one.
             journal.begin_life().await;
         }
-        let context = Arc::new(Context::new(store, settings, journal, restored, false, runtime));
+        let vouched = match store.exclusive() {
+            true => None,
+            false => guard::vouched(&asked).await?,
+        };
+        let begins = (false, vouched);
+        let context = Arc::new(Context::new(store, settings, journal, restored, begins, runtime));
         let ledger = Ledger::over(Arc::clone(&context));
         ledger.count_sequences().await?;
         let entered = match context.store.exclusive() {

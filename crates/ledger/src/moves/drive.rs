@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::drive_error::DriveError;
 use super::goal::Goal;
+use super::masters::{Master, that_meet};
 use super::ours::{Ours, OursError, Stepped, VersionedMove};
 use super::plan::first_number;
 use super::record::{FORMER_MAX, Move, Phase};
@@ -52,13 +53,27 @@ pub struct Driven {
     pub refused_for: Option<Duration>,
 }
 
-/// Drives the move of one counter.
+/// Where a counter is.
 #[derive(Clone, Copy)]
-pub struct Driver<'a> {
-    /// Where the counter is.
+pub struct At<'a> {
+    /// The source that has it.
     pub source: &'a dyn Source,
     /// What the configuration calls that: the record of a move beside has this instead of its place.
     pub called: Option<&'a str>,
+}
+
+impl At<'_> {
+    /// Whether a record means this place.
+    fn is(&self, source: &str) -> bool {
+        self.source.place() == source || self.called == Some(source)
+    }
+}
+
+/// Drives the move of one counter, or of several that gave out the numbers together.
+#[derive(Clone, Copy)]
+pub struct Driver<'a> {
+    /// Where the counters are.
+    pub there: &'a [At<'a>],
     /// Where it goes.
     pub ours: &'a dyn Ours,
     /// Clocks and randomness.
@@ -104,17 +119,21 @@ impl Driver<'_> {
                     self.end_ceiling(name, &now).await?
                 }
                 (Phase::Open, Goal::Open { .. }) => {
-                    if !self.stands(record).await? {
-                        return Err(DriveError::unfenced(name));
-                    }
+                    self.check_stand(name, record).await?;
                     self.same(name, &now).await?.now
                 }
-                (Phase::Returning, Goal::Back) => self.give_back(name, &now).await?,
-                (Phase::Returned, Goal::Back) => self.stay_back(name, &now).await?,
+                (Phase::Returning | Phase::Returned, Goal::Back) => {
+                    self.check_same_way(name, record, planned)?;
+                    match record.phase {
+                        Phase::Returning => self.give_back(name, &now).await?,
+                        _ => self.stay_back(name, &now).await?,
+                    }
+                }
                 (_, Goal::Back) => {
-                    self.check_fits(name, &now).await?;
+                    let next = self.returning(name, record, planned)?;
+                    self.check_fits(name, &now, &next).await?;
                     refusing.begin(self.runtime);
-                    self.write_phase(name, &now, Phase::Returning).await?.now
+                    self.write(name, Some(now.version), &next).await?.now
                 }
                 (phase, goal) => return Err(DriveError::not_from(name, phase, goal)),
             };
@@ -143,7 +162,10 @@ impl Driver<'_> {
                     ceiling: Some(ceiling),
                 },
             ) => {
-                found.record.ceiling.is_some_and(|was| was != ceiling) && !self.stands(&found.record).await?
+                // Of several one may have passed it, and others may stop there yet: their fences are taken over.
+                let counters = found.record.counters();
+                found.record.ceiling.is_some_and(|was| was != ceiling)
+                    && self.standing(&found.record, &counters).await?.len() < counters.len()
             }
             _ => false,
         };
@@ -156,8 +178,19 @@ impl Driver<'_> {
         let surplus = next.former.len().saturating_sub(FORMER_MAX);
         next.former.drain(..surplus);
         // A late fence of the old id may stand already: then the source shows the fence's bounds, not its own.
-        if self.look(&found.record.key).await?.fence != Fence::None {
-            next.before = found.record.before.clone();
+        let known = found.record.counters();
+        for (at, counter) in next.counters().iter().enumerate() {
+            let Some(known) = known.iter().find(|known| self.is_same(known, counter)) else {
+                continue;
+            };
+            if found.record.keeps_fenced(known) {
+                next.set_fenced_by(at, known.fenced_by.unwrap_or(found.record.id));
+            }
+            if self.look(counter).await?.fence != Fence::None {
+                next.set_before(at, known.before.clone());
+                let (before, own) = (&found.record.definition, &mut next.definition);
+                (own.min, own.max) = (before.min, before.max);
+            }
         }
         Ok(self.write(name, Some(found.version), &next).await?.now)
     }
@@ -173,8 +206,13 @@ impl Driver<'_> {
     ) -> Result<VersionedMove, DriveError> {
         let (record, opens) = (&found.record, matches!(goal, Goal::Open { .. }));
         let is_before_fence = record.phase < Phase::Fencing && goal != Goal::Beside;
-        if is_before_fence && !(opens && advance > 0) && self.fence_of(record).await? == Some(record.id) {
-            return Err(DriveError::set_back(name, record.phase));
+        if is_before_fence && !(opens && advance > 0) {
+            for counter in record.counters() {
+                let is_own = self.fence_of(record, &counter).await? == Some(record.id);
+                if is_own && counter.fenced_by.is_none() {
+                    return Err(DriveError::set_back(name, record.phase));
+                }
+            }
         }
         if !opens || record.phase > Phase::Fenced || advance <= record.advance {
             return Ok(found);
@@ -190,8 +228,12 @@ impl Driver<'_> {
 
     /// The record of a move that has not begun.
     fn fresh(&self, planned: &Move) -> Move {
+        let mut masters = planned.masters.clone();
+        masters.iter_mut().for_each(|master| master.mark = None);
         Move {
             phase: Phase::Planned,
+            masters,
+            back_to: None,
             mark: None,
             first: None,
             highest: None,
@@ -203,13 +245,12 @@ impl Driver<'_> {
     }
 
     async fn go_beside(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        let durability = self
-            .source
-            .durability()
-            .await
-            .map_err(|e| DriveError::source(name, now, e))?;
-        if durability.class == Class::Lossy {
-            return Err(DriveError::lossy(name, &durability));
+        for counter in now.record.counters() {
+            let durability = self.source(&counter)?.durability().await;
+            let durability = durability.map_err(|e| DriveError::source(name, now, e))?;
+            if durability.class == Class::Lossy {
+                return Err(DriveError::lossy(name, &durability));
+            }
         }
         Ok(self.write_phase(name, now, Phase::Beside).await?.now)
     }
@@ -221,38 +262,44 @@ impl Driver<'_> {
         now: &VersionedMove,
         ceiling: Option<i64>,
     ) -> Result<VersionedMove, DriveError> {
-        let key = &now.record.key;
-        let counter = self.look(key).await?;
-        // From the next line on ours is refused: what the account may not do is said before.
         let way = ceiling.map_or(Way::Cut, |ceiling| Way::Ceiling(ceiling.into()));
-        let lacking = self.source.rights(key, way).await.map_err(DriveError::look)?;
-        if !lacking.is_empty() {
-            return Err(DriveError::lacking(name, &lacking));
-        }
         let mut next = self.at_phase(&now.record, Phase::Fencing);
         next.ceiling = ceiling;
-        if counter.fence == Fence::None {
-            next.before = counter.before;
+        // From the last line on ours is refused: what an account may not do, and who is away, is said before.
+        for (at, counter) in now.record.counters().iter().enumerate() {
+            let shown = self.look(counter).await?;
+            let lacking = self.source(counter)?.rights(&counter.key, way).await;
+            let lacking = lacking.map_err(DriveError::look)?;
+            if !lacking.is_empty() {
+                return Err(DriveError::lacking(name, &lacking));
+            }
+            if shown.fence == Fence::None {
+                next.set_before(at, shown.before);
+            }
         }
         Ok(self.write(name, Some(now.version), &next).await?.now)
     }
 
-    /// The deeds of `fencing`: ours is sealed everywhere, then the source is fenced; what is written next is the mark that
-    /// the fence's own transaction read (protocol M2).
+    /// The deeds of `fencing`: ours is sealed everywhere, then the sources are fenced, one after the other; what is written
+    /// next are the marks that the fences' own transactions read (protocol M2). Killed between two of them, ours is sealed:
+    /// the same command finds the fences that stand.
     async fn fence(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
         let now = self.sealed(name, now).await?.now;
         let record = &now.record;
-        let fenced = self.fence_source(name, &now).await?;
-        let mark = DriveError::in_range(name, fenced.mark)?;
-        // Rows below the mark that commit later cannot raise this; explicit numbers above the mark do.
-        let highest = self.look(&record.key).await?.highest();
-        let highest = highest
-            .map(|highest| DriveError::in_range(name, highest))
-            .transpose()?;
-        let first = first_number(&record.definition, mark, highest, record.advance)
-            .map_err(|why| DriveError::refused(name, &now, why))?;
         let mut next = self.at_phase(record, Phase::Fenced);
-        (next.mark, next.first, next.highest) = (Some(mark), Some(first), highest);
+        next.highest = None;
+        for (at, counter) in record.counters().iter().enumerate() {
+            let fenced = self.fence_source(name, &now, counter).await?;
+            next.set_mark(at, DriveError::in_range(name, fenced.mark)?);
+            // Rows below the mark that commit later cannot raise this; explicit numbers above the mark do.
+            if let Some(highest) = self.look(counter).await?.highest() {
+                let highest = DriveError::in_range(name, highest)?;
+                next.highest = furthest(record, [next.highest, Some(highest)]);
+            }
+        }
+        let mark = next.mark.expect("a move has a counter");
+        let first = first_number(&record.definition, mark, next.highest, record.advance);
+        next.first = Some(first.map_err(|why| DriveError::refused(name, &now, why))?);
         Ok(self.write(name, Some(now.version), &next).await?.now)
     }
 
@@ -263,27 +310,71 @@ impl Driver<'_> {
 
     /// The way and the note stay those of the ceiling: the same move, so the fence knows it again.
     async fn end_ceiling(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        let note = note_of(&now.record, now.record.id);
-        let fenced = self
-            .fence_once(&now.record.key, Way::Cut, &note)
-            .await
-            .map_err(|e| DriveError::source(name, now, e))?;
         let mut next = self.at_phase(&now.record, Phase::Open);
-        (next.ceiling, next.mark) = (None, Some(DriveError::in_range(name, fenced.mark)?));
+        next.ceiling = None;
+        for (at, counter) in now.record.counters().iter().enumerate() {
+            let note = counter.note(now.record.id);
+            let fenced = self.fence_once(counter, Way::Cut, &note).await;
+            let fenced = fenced.map_err(|e| DriveError::source(name, now, e))?;
+            next.set_mark(at, DriveError::in_range(name, fenced.mark)?);
+        }
         Ok(self.write(name, Some(now.version), &next).await?.now)
+    }
+
+    /// The record of the way back that was asked for. Of masters whose numbers meet one alone can go on.
+    fn returning(&self, name: &Name, record: &Move, planned: &Move) -> Result<Move, DriveError> {
+        let mut next = self.at_phase(record, Phase::Returning);
+        next.back_to = self.asked_back_to(name, record, planned)?;
+        let is_fenced = record.phase >= Phase::Fencing;
+        match (&next.back_to, that_meet(&record.masters)) {
+            (Some(_), _) if !is_fenced => Err(DriveError::all_serve(name, record)),
+            (None, Some((one, other))) if is_fenced => Err(DriveError::meet(name, one, other)),
+            _ => Ok(next),
+        }
+    }
+
+    /// The master that shall go on alone, as the record calls it.
+    fn asked_back_to(
+        &self,
+        name: &Name,
+        record: &Move,
+        planned: &Move,
+    ) -> Result<Option<String>, DriveError> {
+        let Some(to) = &planned.back_to else {
+            return Ok(None);
+        };
+        let is_it = |master: &&Master| {
+            master.source == *to || self.there.iter().any(|at| at.is(to) && at.is(&master.source))
+        };
+        match record.masters.iter().find(is_it) {
+            Some(master) => Ok(Some(master.source.clone())),
+            None => Err(DriveError::no_master(name, record, to)),
+        }
+    }
+
+    /// A way back that has begun goes where it was going.
+    fn check_same_way(&self, name: &Name, record: &Move, planned: &Move) -> Result<(), DriveError> {
+        let asked = self.asked_back_to(name, record, planned)?;
+        match asked.is_none() || asked == record.back_to {
+            true => Ok(()),
+            false => Err(DriveError::other_way(name, record)),
+        }
     }
 
     /// Before anything is sealed: whether the source answers, and can go on above what was given out here. What is given
     /// out until it is sealed may still pass its end; then the lift says so.
-    async fn check_fits(&self, name: &Name, now: &VersionedMove) -> Result<(), DriveError> {
-        self.look(&now.record.key).await?;
-        if matches!(now.record.phase, Phase::Fenced | Phase::Open) {
-            // What built the fence takes it away. A source that cannot tell is asked by the lift itself.
-            let lacking = self.source.rights(&now.record.key, Way::Cut).await;
-            if let Ok(lacking) = lacking
-                && !lacking.is_empty()
-            {
-                return Err(DriveError::lacking(name, &lacking));
+    async fn check_fits(&self, name: &Name, now: &VersionedMove, next: &Move) -> Result<(), DriveError> {
+        for counter in next.going_back() {
+            let looked = self.look(&counter).await;
+            looked.map_err(|error| error.with_way_without(next))?;
+            if matches!(now.record.phase, Phase::Fenced | Phase::Open) {
+                // What built the fence takes it away. A source that cannot tell is asked by the lift itself.
+                let lacking = self.source(&counter)?.rights(&counter.key, Way::Cut).await;
+                if let Ok(lacking) = lacking
+                    && !lacking.is_empty()
+                {
+                    return Err(DriveError::lacking(name, &lacking));
+                }
             }
         }
         let of = &now.record.definition;
@@ -305,36 +396,47 @@ impl Driver<'_> {
             next.issued = issued;
             now = self.write(name, Some(now.version), &next).await?.now;
         }
-        self.lift(name, &now).await?;
+        for counter in now.record.going_back() {
+            // Beside several ours gave out numbers of one of them alone: the others have gone on, wherever they stand.
+            if now.record.gives_numbers_of(&counter) || self.stands(&now.record, &counter).await? {
+                self.lift(name, &now, &counter).await?;
+            }
+        }
         Ok(self.write_phase(name, &now, Phase::Returned).await?.now)
     }
 
     /// An import that stood still may have built its fence after the move was taken back: it is lifted again.
     async fn stay_back(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        if self.stands(&now.record).await? {
-            self.lift(name, now).await?;
+        for counter in self.standing(&now.record, &now.record.going_back()).await? {
+            self.lift(name, now, &counter).await?;
         }
         Ok(self.same(name, now).await?.now)
     }
 
-    async fn lift(&self, name: &Name, now: &VersionedMove) -> Result<(), DriveError> {
-        let record = &now.record;
-        let note = note_of(record, record.id);
+    async fn lift(&self, name: &Name, now: &VersionedMove, counter: &Master) -> Result<(), DriveError> {
+        let (record, source) = (&now.record, self.source(counter)?);
+        let note = counter.note(record.id);
+        // One of several goes on in its own numbers.
+        let issued = match record.masters.is_empty() {
+            true => record.issued,
+            false => record.issued.map(|issued| counter.last_before(issued)),
+        };
         let mut tries = 0;
         loop {
-            match self.source.lift(&record.key, &note, record.issued).await {
+            match source.lift(&counter.key, &note, issued).await {
                 Ok(()) => return Ok(()),
                 Err(error) if is_again(&error, tries) => tries += 1,
                 // A late fence of an earlier move of this name: that is lifted, above the same number.
                 Err(error) if error.kind == SourceErrorKind::Foreign && tries < TRIES => {
-                    let Some(of) = self.former_fence(record).await? else {
+                    let Some(of) = self.former_fence(record, counter).await? else {
                         return Err(DriveError::source(name, now, error));
                     };
-                    let late = note_of(record, of);
-                    self.source
-                        .lift(&record.key, &late, record.issued)
-                        .await
-                        .map_err(|e| DriveError::source(name, now, e))?;
+                    let late = Note {
+                        id: of,
+                        ..counter.note(of)
+                    };
+                    let lifted = source.lift(&counter.key, &late, issued).await;
+                    lifted.map_err(|e| DriveError::source(name, now, e))?;
                     tries += 1;
                 }
                 Err(error) => return Err(DriveError::source(name, now, error)),
@@ -343,28 +445,36 @@ impl Driver<'_> {
         }
     }
 
-    /// Fences the source for this move. A fence of an earlier move of the same name, built by an import that stood still,
+    /// Fences one source for this move. A fence of an earlier move of the same name, built by an import that stood still,
     /// is taken over.
-    async fn fence_source(&self, name: &Name, now: &VersionedMove) -> Result<Fenced, DriveError> {
+    async fn fence_source(
+        &self,
+        name: &Name,
+        now: &VersionedMove,
+        counter: &Master,
+    ) -> Result<Fenced, DriveError> {
         let record = &now.record;
         let way = record
             .ceiling
             .map_or(Way::Cut, |ceiling| Way::Ceiling(ceiling.into()));
-        let note = note_of(record, record.id);
+        let note = counter.note(record.id);
         for _ in 0..TRIES {
-            let error = match self.fence_once(&record.key, way, &note).await {
+            let error = match self.fence_once(counter, way, &note).await {
                 Ok(fenced) => return Ok(fenced),
                 Err(error) => error,
             };
             let former = match error.kind {
-                SourceErrorKind::Foreign => self.former_fence(record).await?,
+                SourceErrorKind::Foreign => self.former_fence(record, counter).await?,
                 _ => None,
             };
             let Some(of) = former else {
-                return Err(DriveError::source(name, now, error));
+                return Err(DriveError::source(name, now, error).with_way_without(record));
             };
-            let late = note_of(record, of);
-            let lifted = self.source.lift(&record.key, &late, None).await;
+            let late = Note {
+                id: of,
+                ..counter.note(of)
+            };
+            let lifted = self.source(counter)?.lift(&counter.key, &late, None).await;
             lifted.map_err(|e| DriveError::source(name, now, e))?;
         }
         let kept = SourceError::new(
@@ -375,10 +485,14 @@ impl Driver<'_> {
     }
 
     /// A lost answer is resolved by asking again: a second fence of the same move answers the same mark.
-    async fn fence_once(&self, key: &str, way: Way, note: &Note) -> Result<Fenced, SourceError> {
+    async fn fence_once(&self, counter: &Master, way: Way, note: &Note) -> Result<Fenced, SourceError> {
+        let source = self.source(counter).map_err(|error| {
+            // Whoever comes here has looked at it before.
+            SourceError::new(SourceErrorKind::Invalid, error.message)
+        })?;
         let (begun, mut tries) = (self.runtime.boottime(), 0);
         loop {
-            match self.source.fence(key, way, note).await {
+            match source.fence(&counter.key, way, note).await {
                 // Who has waited for locks until its time was over has held up the source's own clients for as long: that
                 // is not done again and again.
                 Err(error) if is_again(&error, tries) && self.runtime.boottime() - begun < FENCE_PATIENCE => {
@@ -390,29 +504,63 @@ impl Driver<'_> {
         }
     }
 
-    async fn former_fence(&self, record: &Move) -> Result<Option<MoveId>, DriveError> {
-        let of = self.fence_of(record).await?;
+    async fn former_fence(&self, record: &Move, counter: &Master) -> Result<Option<MoveId>, DriveError> {
+        let of = self.fence_of(record, counter).await?;
         Ok(of.filter(|of| record.former.contains(of)))
     }
 
-    /// The move whose fence stands at the source.
-    async fn fence_of(&self, record: &Move) -> Result<Option<MoveId>, DriveError> {
-        let check = self.source.check(&record.key, &note_of(record, record.id)).await;
-        Ok(match check.map_err(DriveError::look)? {
+    /// The move whose fence stands at a source.
+    async fn fence_of(&self, record: &Move, counter: &Master) -> Result<Option<MoveId>, DriveError> {
+        Ok(match self.check(counter, record.id).await? {
             Fence::Ours { id, .. } | Fence::Broken { id, .. } => id,
             Fence::None => None,
         })
     }
 
-    /// Whether any fence of ours stands at the source.
-    async fn stands(&self, record: &Move) -> Result<bool, DriveError> {
-        let check = self.source.check(&record.key, &note_of(record, record.id)).await;
-        Ok(check.map_err(DriveError::look)? != Fence::None)
+    /// Whether any fence of ours stands at a source.
+    async fn stands(&self, record: &Move, counter: &Master) -> Result<bool, DriveError> {
+        Ok(self.check(counter, record.id).await? != Fence::None)
     }
 
-    async fn look(&self, key: &str) -> Result<Counter, DriveError> {
-        let found = self.source.look(key).await.map_err(DriveError::look)?;
-        found.ok_or_else(|| DriveError::gone(key, &self.source.place()))
+    async fn check(&self, counter: &Master, id: MoveId) -> Result<Fence, DriveError> {
+        let note = counter.note(id);
+        let check = self.source(counter)?.check(&counter.key, &note).await;
+        check.map_err(DriveError::look)
+    }
+
+    /// Those of the counters at which a fence stands.
+    async fn standing(&self, record: &Move, counters: &[Master]) -> Result<Vec<Master>, DriveError> {
+        let mut standing = Vec::new();
+        for counter in counters {
+            if self.stands(record, counter).await? {
+                standing.push(counter.clone());
+            }
+        }
+        Ok(standing)
+    }
+
+    /// Every one of them, once ours serves: one that was taken away lets a source give out our numbers.
+    async fn check_stand(&self, name: &Name, record: &Move) -> Result<(), DriveError> {
+        for counter in record.counters() {
+            if !self.stands(record, &counter).await? {
+                let at = (!record.masters.is_empty()).then_some(counter.source.as_str());
+                return Err(DriveError::unfenced(name, at));
+            }
+        }
+        Ok(())
+    }
+
+    async fn look(&self, counter: &Master) -> Result<Counter, DriveError> {
+        let source = self.source(counter)?;
+        let found = source.look(&counter.key).await.map_err(DriveError::look)?;
+        found.ok_or_else(|| DriveError::gone(&counter.key, &source.place()))
+    }
+
+    /// Where a counter is.
+    fn source(&self, counter: &Master) -> Result<&dyn Source, DriveError> {
+        let at = self.there.iter().find(|at| at.is(&counter.source));
+        at.map(|at| at.source)
+            .ok_or_else(|| DriveError::not_named(&counter.key, &counter.source))
     }
 
     /// Does the deeds again until no server is behind: before that the source is not touched.
@@ -506,15 +654,23 @@ impl Driver<'_> {
         }
     }
 
-    /// A name that belongs to another counter is not touched.
+    /// A name that belongs to another counter is not touched. One that was taken back may come again with more masters.
     fn check_is_of(&self, name: &Name, found: &Move, planned: &Move) -> Result<(), DriveError> {
-        let is_there = found.source == planned.source
-            || found.source == self.source.place()
-            || self.called == Some(found.source.as_str());
-        match is_there && (&found.kind, &found.key) == (&planned.kind, &planned.key) {
+        let (known, asked) = (found.counters(), planned.counters());
+        let is_asked = |one: &Master| asked.iter().any(|other| self.is_same(one, other));
+        let may_grow = found.phase == Phase::Returned && known.len() <= asked.len();
+        let is_whole = known.len() == asked.len() || may_grow;
+        match is_whole && found.kind == planned.kind && known.iter().all(is_asked) {
             true => Ok(()),
             false => Err(DriveError::other_counter(name, found)),
         }
+    }
+
+    /// Whether both are the same counter, however their source is named.
+    fn is_same(&self, one: &Master, other: &Master) -> bool {
+        let is_there =
+            |at: &At<'_>| at.is(&one.source) && (at.is(&other.source) || one.source == other.source);
+        one.key == other.key && (one.source == other.source || self.there.iter().any(is_there))
     }
 }
 
@@ -530,7 +686,13 @@ fn given_out(record: &Move, reserved: Option<i64>) -> Option<i64> {
         }
     };
     let advanced = record.first.filter(|_| record.advance > 0).map(before);
-    let both = [reserved, advanced].into_iter().flatten();
+    furthest(record, [reserved, advanced])
+}
+
+/// The further of two numbers in the direction of a move's sequence.
+fn furthest(record: &Move, numbers: [Option<i64>; 2]) -> Option<i64> {
+    let up = record.definition.increment > 0;
+    let both = numbers.into_iter().flatten();
     both.reduce(|a, b| if up { a.max(b) } else { a.min(b) })
 }
 
@@ -538,14 +700,6 @@ fn given_out(record: &Move, reserved: Option<i64>) -> Option<i64> {
 fn is_again(error: &SourceError, tries: u32) -> bool {
     let may_pass = error.kind == SourceErrorKind::Unavailable || error.outcome == Outcome::Unknown;
     may_pass && tries < TRIES
-}
-
-fn note_of(record: &Move, id: MoveId) -> Note {
-    Note {
-        id,
-        before: record.before.clone(),
-        mark: record.mark.map(i128::from),
-    }
 }
 
 /// Measures how long clients are refused.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::goal::Goal;
+use super::masters::Master;
 use super::ours::{Stepped, VersionedMove};
 use super::record::{Definition, Move, Phase};
 use crate::name::Name;
@@ -82,9 +83,11 @@ impl DriveError {
         )
     }
 
-    pub(super) fn unfenced(name: &Name) -> DriveError {
+    /// `at` is the master, where there are several.
+    pub(super) fn unfenced(name: &Name, at: Option<&str>) -> DriveError {
+        let at = at.unwrap_or("its source");
         let message = format!(
-            "{name} was cut, and no fence stands at its source any more: that may have given out our numbers, and goes on"
+            "{name} was cut, and no fence stands at {at} any more: that may have given out our numbers, and goes on"
         );
         DriveError::new(
             DriveErrorKind::Refused,
@@ -183,7 +186,84 @@ impl DriveError {
             "{name} is the move of another counter: {} {} at {}",
             found.kind, found.key, found.source
         );
-        DriveError::new(DriveErrorKind::InUse, message, "choose another name with --name")
+        let hint = match found.masters.is_empty() {
+            true => "choose another name with --name",
+            false => "choose another name with --name, or name all of its sources, the others with --and",
+        };
+        DriveError::new(DriveErrorKind::InUse, message, hint)
+    }
+
+    /// A master that the command does not name.
+    pub(super) fn not_named(key: &str, source: &str) -> DriveError {
+        let message =
+            format!("{key} at {source} belongs to the move, and this command does not name that source");
+        DriveError::new(
+            DriveErrorKind::InUse,
+            message,
+            "name all of its sources, the others with --and",
+        )
+    }
+
+    /// Masters that would give out the same numbers on the way back.
+    pub(super) fn meet(name: &Name, one: &Master, other: &Master) -> DriveError {
+        let message = format!(
+            "{name} cannot go back to all of its sources: above what was given out here {} and {} would give out the same \
+             numbers, since both count in steps of {} and {}",
+            one.source, other.source, one.increment, other.increment
+        );
+        let hint = format!(
+            "--back --to {} --apply gives it back to that one alone; the fences of the others stay",
+            one.source
+        );
+        DriveError::new(DriveErrorKind::Refused, message, hint)
+    }
+
+    /// There is nothing to be given back to one alone.
+    pub(super) fn all_serve(name: &Name, record: &Move) -> DriveError {
+        let message = format!(
+            "{name} cannot be taken back to one source alone: {} serve, and no fence stands there",
+            record.source
+        );
+        DriveError::new(
+            DriveErrorKind::Refused,
+            message,
+            "--back --apply without --to lets all of them go on",
+        )
+    }
+
+    pub(super) fn no_master(name: &Name, record: &Move, to: &str) -> DriveError {
+        let message = match record.masters.is_empty() {
+            true => format!(
+                "{name} was moved out of {} alone, which is not {to}",
+                record.source
+            ),
+            false => format!(
+                "{to} is none of the sources of {name}: these are {}",
+                record.source
+            ),
+        };
+        let hint = "mint import --status shows where each was moved from";
+        DriveError::new(DriveErrorKind::Refused, message, hint)
+    }
+
+    /// A way back to one master, where another one was asked for before.
+    pub(super) fn other_way(name: &Name, record: &Move) -> DriveError {
+        let to = record.back_to.as_deref().unwrap_or("all of its sources");
+        let message = format!("{name} is {} to {to}", record.phase.as_str());
+        let hint = "--back --apply without --to ends that; then it can be brought here again, and taken back elsewhere";
+        DriveError::new(DriveErrorKind::Refused, message, hint)
+    }
+
+    /// The same with the way out of a move, one of whose masters does not answer.
+    pub(super) fn with_way_without(mut self, record: &Move) -> DriveError {
+        let is_away = self.kind == DriveErrorKind::Source(SourceErrorKind::Unavailable);
+        if is_away && !record.masters.is_empty() {
+            let hint = self.hint.take().unwrap_or_else(|| AGAIN.into());
+            self.hint = Some(format!(
+                "{hint}; if it never comes back, --back --to SOURCE --apply gives the name back to another of its sources"
+            ));
+        }
+        self
     }
 
     pub(super) fn lost(name: &Name, found: Option<&VersionedMove>) -> DriveError {

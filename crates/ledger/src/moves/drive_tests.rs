@@ -1,5 +1,6 @@
 //! The driver against a source and two servers in memory, stopped at every await in turn, while clients of both sides take
-//! numbers all the time.
+//! numbers all the time. Everything is done with one counter, and with two masters of one name: one of them counts 1, 3, 5
+//! and the other one 2, 4, 6.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -12,9 +13,10 @@ use std::time::Duration;
 use mintage::Timestamp;
 use mintage_testing::Distinct;
 
-use super::drive::{DriveSettings, Driven, Driver};
+use super::drive::{At, DriveSettings, Driven, Driver};
 use super::drive_error::{DriveError, DriveErrorKind};
 use super::goal::Goal;
+use super::masters::{Master, increment_of};
 use super::ours::{Ours, OursError, OursResult, Stepped, VersionedMove};
 use super::record::{Definition, Move, Phase};
 use crate::name::Name;
@@ -157,6 +159,7 @@ struct Held {
     register: Option<VersionedMove>,
     does: Does,
     next: i64,
+    step: i64,
     stamp: u64,
     reserved: Option<i64>,
     servers: [Server; 2],
@@ -190,6 +193,7 @@ impl MemoryOurs {
                 register: None,
                 does: Does::Absent,
                 next: 1,
+                step: 1,
                 stamp: 0,
                 reserved: None,
                 servers: [server.clone(), server],
@@ -216,8 +220,8 @@ impl MemoryOurs {
             match server.does {
                 // A store refuses a reservation of one who does not follow.
                 Does::Serves if held.stamp == server.stamp => {
-                    server.stock = (held.next..held.next + 3).rev().collect();
-                    held.next += 3;
+                    server.stock = (0..3).map(|at| held.next + at * held.step).rev().collect();
+                    held.next += 3 * held.step;
                 }
                 Does::Beside => {
                     let mut took = pin!(self.source.take(KEY, 3));
@@ -267,6 +271,7 @@ impl MemoryOurs {
         held.stamp = of.version;
         if of.record.phase == Phase::Fenced {
             held.next = held.next.max(of.record.first.expect("known from here on"));
+            held.step = of.record.definition.increment;
         }
         let pending = held
             .servers
@@ -316,9 +321,17 @@ impl Ours for MemoryOurs {
     }
 }
 
+/// Next number and step of each counter that a name has elsewhere.
+type Setup = &'static [(i64, i64)];
+
+const ONE: Setup = &[(1, 1)];
+const TWO: Setup = &[(1, 2), (2, 2)];
+const SETUPS: [Setup; 2] = [ONE, TWO];
+
 struct World {
-    memory: Arc<MemorySource>,
-    source: Stopping,
+    memories: Vec<Arc<MemorySource>>,
+    sources: Vec<Stopping>,
+    masters: Vec<Master>,
     ours: MemoryOurs,
     runtime: Ticks,
     seen: Mutex<Seen>,
@@ -331,10 +344,14 @@ struct Seen {
     turns: usize,
 }
 
-fn driver(world: &World) -> Driver<'_> {
+fn there(world: &World) -> Vec<At<'_>> {
+    let all = world.sources.iter().map(|source| At { source, called: None });
+    all.collect()
+}
+
+fn driver<'a>(world: &'a World, there: &'a [At<'a>]) -> Driver<'a> {
     Driver {
-        source: &world.source,
-        called: None,
+        there,
         ours: &world.ours,
         runtime: &world.runtime,
         settings: DriveSettings::default(),
@@ -345,24 +362,36 @@ type Run<'a> = Pin<Box<dyn Future<Output = Result<Driven, DriveError>> + 'a>>;
 
 /// A run of the command: with an id of its own, should the move begin with it.
 fn command(world: &World, goal: Goal) -> Run<'_> {
-    advanced(world, goal, 0)
+    told(world, goal, 0, None)
 }
 
 /// The same with `--advance`.
 fn advanced(world: &World, goal: Goal, advance: u64) -> Run<'_> {
+    told(world, goal, advance, None)
+}
+
+/// The same with `--to`, the place of one of several.
+fn told(world: &World, goal: Goal, advance: u64, back_to: Option<String>) -> Run<'_> {
     Box::pin(async move {
+        // Beside several ours keeps to the numbers of the first.
+        let increment = match goal {
+            Goal::Beside => world.masters[0].increment,
+            _ => increment_of(&world.masters),
+        };
         let planned = Move {
             id: MoveId::fresh(&world.runtime),
             former: Vec::new(),
             phase: Phase::Planned,
             ceiling: None,
-            source: "memory:".into(),
-            kind: world.source.kind().name.into(),
+            source: world.masters[0].source.clone(),
+            kind: world.sources[0].kind().name.into(),
             key: KEY.into(),
             table: None,
+            masters: Vec::new(),
+            back_to,
             definition: Definition {
                 start: 1,
-                increment: 1,
+                increment,
                 min: 1,
                 max: i64::MAX,
                 cycle: false,
@@ -376,8 +405,9 @@ fn advanced(world: &World, goal: Goal, advance: u64) -> Run<'_> {
             issued: None,
             at_ms: 0,
         };
+        let planned = planned.with_masters(world.masters.clone());
         let name = Name::new("orders").unwrap();
-        driver(world).run(&name, &planned, goal).await
+        driver(world, &there(world)).run(&name, &planned, goal).await
     })
 }
 
@@ -386,23 +416,41 @@ fn poll(run: &mut Run<'_>) -> Poll<Result<Driven, DriveError>> {
 }
 
 impl World {
-    fn new() -> World {
-        let memory = MemorySource::new();
-        memory.put(KEY, 1);
+    fn new(setup: Setup) -> World {
+        let named = |at: usize| if at == 0 { String::new() } else { at.to_string() };
+        let memories: Vec<_> = (0..setup.len())
+            .map(|at| MemorySource::called(&named(at)))
+            .collect();
+        for (memory, (next, step)) in memories.iter().zip(setup) {
+            memory.put_in_steps(KEY, *next, *step);
+        }
+        let master = |(memory, (one, increment)): (&Arc<MemorySource>, &(i64, i64))| Master {
+            source: memory.place(),
+            key: KEY.into(),
+            increment: *increment,
+            one: *one,
+            before: BTreeMap::new(),
+            mark: None,
+            fenced_by: None,
+        };
         World {
-            source: Stopping(memory.clone()),
-            ours: MemoryOurs::new(memory.clone()),
-            memory,
+            sources: memories.iter().cloned().map(Stopping).collect(),
+            masters: memories.iter().zip(setup).map(master).collect(),
+            ours: MemoryOurs::new(memories[0].clone()),
+            memories,
             runtime: Ticks::default(),
             seen: Mutex::default(),
         }
     }
 
-    /// Clients of both sides take a number each; one server follows, the other one does later.
-    fn turn(&self) -> [Option<i64>; 3] {
-        let numbers = [self.memory.next(KEY), self.ours.number(0), self.ours.number(1)];
+    /// Clients of all sides take a number each; one server follows, the other one does later. What each source gave, and
+    /// each server.
+    fn turn(&self) -> (Vec<bool>, [bool; 2]) {
+        let theirs: Vec<_> = self.memories.iter().map(|memory| memory.next(KEY)).collect();
+        let ours = [self.ours.number(0), self.ours.number(1)];
         let seen = &mut *self.seen.lock().unwrap();
-        seen.numbers.extend(numbers.into_iter().flatten());
+        let all = theirs.iter().chain(&ours).copied();
+        seen.numbers.extend(all.flatten());
         seen.turns += 1;
         if seen.turns.is_multiple_of(3) {
             self.ours.follow(0);
@@ -410,12 +458,18 @@ impl World {
         if seen.turns.is_multiple_of(5) {
             self.ours.follow(1);
         }
-        numbers
+        (
+            theirs.iter().map(Option::is_some).collect(),
+            ours.map(|number| number.is_some()),
+        )
     }
 
     /// Runs to the goal, or is stopped at the await of this number: then nothing comes of it.
     fn run(&self, goal: Goal, stop_at: usize) -> Option<Result<Driven, DriveError>> {
-        let mut run = command(self, goal);
+        self.stopped(command(self, goal), stop_at)
+    }
+
+    fn stopped(&self, mut run: Run<'_>, stop_at: usize) -> Option<Result<Driven, DriveError>> {
         for _ in 0..stop_at {
             if let Poll::Ready(done) = poll(&mut run) {
                 return Some(done);
@@ -432,23 +486,32 @@ impl World {
 
     /// Whether each side serves, as the goal says.
     fn check(&self, goal: Goal) {
+        if matches!(goal, Goal::Open { ceiling: Some(_) }) {
+            // Until it is reached.
+            (0..150).for_each(|_| drop(self.turn()));
+        }
+        let (theirs, ours) = match goal {
+            Goal::Open { .. } => (false, true),
+            Goal::Beside => (true, true),
+            Goal::Back => (true, false),
+        };
+        self.check_serve(&vec![theirs; self.memories.len()], ours);
+    }
+
+    fn check_serve(&self, theirs: &[bool], ours: bool) {
         for _ in 0..30 {
             self.turn();
         }
-        let [source, a, b] = self.turn();
-        let serves = match goal {
-            Goal::Open { ceiling: None } => [false, true, true],
-            // The ceiling was reached long ago.
-            Goal::Open { .. } => [false, true, true],
-            Goal::Beside => [true, true, true],
-            Goal::Back => [true, false, false],
-        };
-        assert_eq!([source, a, b].map(|number| number.is_some()), serves, "{goal}");
+        assert_eq!(self.turn(), (theirs.to_vec(), [ours; 2]));
+    }
+
+    fn register(&self) -> Option<VersionedMove> {
+        self.ours.held.lock().unwrap().register.clone()
     }
 }
 
 const CUT: Goal = Goal::Open { ceiling: None };
-const CEILING: Goal = Goal::Open { ceiling: Some(40) };
+const CEILING: Goal = Goal::Open { ceiling: Some(150) };
 
 /// Journeys of one counter: each goal follows the one before it.
 const JOURNEYS: &[&[Goal]] = &[
@@ -472,8 +535,8 @@ fn awaits(world: &World, goal: Goal) -> usize {
     count
 }
 
-fn world_at(before: &[Goal]) -> World {
-    let world = World::new();
+fn world_at(setup: Setup, before: &[Goal]) -> World {
+    let world = World::new(setup);
     for goal in before {
         // The first may be a way back from nowhere.
         let done = world.run(*goal, usize::MAX).expect("it is not stopped");
@@ -482,16 +545,21 @@ fn world_at(before: &[Goal]) -> World {
     world
 }
 
-/// Calls `stopped` with every place of every journey: what came before, the goal, and the number of the await.
-fn at_every_await(mut stopped: impl FnMut(&[Goal], Goal, usize)) {
+/// Calls `stopped` with every place of every journey: a world as it is after what came before, the goal, and the number of
+/// the await.
+fn at_every_await(mut stopped: impl FnMut(&dyn Fn() -> World, Goal, usize)) {
     let mut stops = 0;
-    for journey in JOURNEYS {
+    let journeys = SETUPS
+        .iter()
+        .flat_map(|setup| JOURNEYS.iter().map(move |journey| (*setup, journey)));
+    for (setup, journey) in journeys {
         for (at, goal) in journey.iter().enumerate() {
             if *goal == Goal::Back && at == 0 {
                 continue;
             }
-            for stop in 0..=awaits(&world_at(&journey[..at]), *goal) {
-                stopped(&journey[..at], *goal, stop);
+            let world = || world_at(setup, &journey[..at]);
+            for stop in 0..=awaits(&world(), *goal) {
+                stopped(&world, *goal, stop);
                 stops += 1;
             }
         }
@@ -501,8 +569,11 @@ fn at_every_await(mut stopped: impl FnMut(&[Goal], Goal, usize)) {
 
 #[test]
 fn every_journey_comes_to_its_end() {
-    for journey in JOURNEYS {
-        let world = World::new();
+    for (setup, journey) in SETUPS
+        .iter()
+        .flat_map(|setup| JOURNEYS.iter().map(move |journey| (*setup, journey)))
+    {
+        let world = World::new(setup);
         for goal in *journey {
             if *goal == Goal::Back && journey[0] == Goal::Back {
                 let error = world.run(*goal, usize::MAX).unwrap().unwrap_err();
@@ -518,8 +589,8 @@ fn every_journey_comes_to_its_end() {
 // claim: P57
 #[test]
 fn a_run_that_is_stopped_anywhere_is_ended_by_the_same_command() {
-    at_every_await(|before, goal, stop| {
-        let world = world_at(before);
+    at_every_await(|world_before, goal, stop| {
+        let world = world_before();
         world.run(goal, stop);
         world.reach(goal);
         world.check(goal);
@@ -528,9 +599,9 @@ fn a_run_that_is_stopped_anywhere_is_ended_by_the_same_command() {
 
 #[test]
 fn a_run_that_is_stopped_twice_is_too() {
-    at_every_await(|before, goal, stop| {
+    at_every_await(|world_before, goal, stop| {
         for second in 0..=stop {
-            let world = world_at(before);
+            let world = world_before();
             world.run(goal, stop);
             world.run(goal, second);
             world.reach(goal);
@@ -541,13 +612,13 @@ fn a_run_that_is_stopped_twice_is_too() {
 
 #[test]
 fn a_run_that_is_stopped_can_be_taken_back() {
-    at_every_await(|before, goal, stop| {
-        let world = world_at(before);
+    at_every_await(|world_before, goal, stop| {
+        let world = world_before();
         world.run(goal, stop);
         let back = world.run(Goal::Back, usize::MAX).unwrap();
         if let Err(error) = back {
             assert_eq!(error.kind, DriveErrorKind::Refused, "{error}");
-            let register = world.ours.held.lock().unwrap().register.clone();
+            let register = world.register();
             let phase = register.map(|found| found.record.phase);
             assert!(
                 matches!(phase, None | Some(Phase::Planned)),
@@ -561,12 +632,12 @@ fn a_run_that_is_stopped_can_be_taken_back() {
 
 #[test]
 fn lost_answers_change_nothing() {
-    for lost in 1..=4 {
+    for (lost, setup) in (1..=4).flat_map(|lost| SETUPS.map(|setup| (lost, setup))) {
         for goal in [CUT, CEILING, Goal::Beside] {
-            let world = World::new();
+            let world = World::new(setup);
             world.ours.held.lock().unwrap().fails = lost;
             if lost % 2 == 1 {
-                world.memory.fail_after();
+                world.memories.iter().for_each(|memory| memory.fail_after());
             }
             world.reach(goal);
             world.check(goal);
@@ -578,29 +649,19 @@ fn lost_answers_change_nothing() {
 #[test]
 fn a_ceiling_is_chosen_again_before_its_fence_stands() {
     let mut chosen = BTreeSet::new();
-    for stop in 0..=awaits(&World::new(), CEILING) {
-        let world = World::new();
+    let stops = |setup| (0..=awaits(&World::new(setup), CEILING)).map(move |stop| (setup, stop));
+    for (setup, stop) in SETUPS.into_iter().flat_map(stops) {
+        let world = World::new(setup);
         let mut stalled = command(&world, CEILING);
         let mut is_done = (0..stop).any(|_| {
             world.turn();
             poll(&mut stalled).is_ready()
         });
-        for _ in 0..50 {
+        for _ in 0..160 {
             world.turn();
         }
-        world.reach(Goal::Open { ceiling: Some(200) });
-        chosen.insert(
-            world
-                .ours
-                .held
-                .lock()
-                .unwrap()
-                .register
-                .clone()
-                .unwrap()
-                .record
-                .ceiling,
-        );
+        world.reach(Goal::Open { ceiling: Some(600) });
+        chosen.insert(world.register().unwrap().record.ceiling);
         while !is_done {
             world.turn();
             is_done = poll(&mut stalled).is_ready();
@@ -611,7 +672,7 @@ fn a_ceiling_is_chosen_again_before_its_fence_stands() {
         world.reach(Goal::Back);
         world.check(Goal::Back);
     }
-    assert_eq!(chosen, [Some(40), Some(200)].into(), "both ways were walked");
+    assert_eq!(chosen, [Some(150), Some(600)].into(), "both ways were walked");
 }
 
 /// Our store is lost after the cut, and a copy of before put in its place: the fence of this very move shows it. What was
@@ -619,7 +680,12 @@ fn a_ceiling_is_chosen_again_before_its_fence_stands() {
 // claim: P60
 #[test]
 fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
-    let world = world_at(&[Goal::Beside]);
+    for world in SETUPS.map(|setup| world_at(setup, &[Goal::Beside])) {
+        goes_on_with_an_advance_alone(&world);
+    }
+}
+
+fn goes_on_with_an_advance_alone(world: &World) {
     let copy = world.ours.held.lock().unwrap().clone();
     world.reach(CUT);
     for _ in 0..30 {
@@ -627,7 +693,7 @@ fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
     }
     *world.ours.held.lock().unwrap() = copy;
     let to_its_end = |goal, advance| {
-        let mut run = advanced(&world, goal, advance);
+        let mut run = advanced(world, goal, advance);
         loop {
             if let Poll::Ready(done) = poll(&mut run) {
                 return done;
@@ -655,9 +721,9 @@ fn an_import_that_stood_still_ends_without_harm() {
         &[CUT, Goal::Back, CUT],
         &[Goal::Beside],
     ];
-    at_every_await(|before, goal, stop| {
+    at_every_await(|world_before, goal, stop| {
         for others in others {
-            let world = world_at(before);
+            let world = world_before();
             let mut stalled = command(&world, goal);
             let mut done = None;
             for _ in 0..stop {
@@ -693,9 +759,9 @@ fn an_import_that_stood_still_ends_without_harm() {
 
 #[test]
 fn a_counter_of_the_same_key_elsewhere_is_another_one() {
-    let world = World::new();
+    let world = World::new(ONE);
     world.reach(CUT);
-    let mut planned = world.ours.held.lock().unwrap().register.clone().unwrap().record;
+    let mut planned = world.register().unwrap().record;
     planned.source = "memory:elsewhere".into();
     world
         .ours
@@ -709,7 +775,8 @@ fn a_counter_of_the_same_key_elsewhere_is_another_one() {
         .source = "memory:there".into();
     let name = Name::new("orders").unwrap();
     for goal in [CUT, CEILING, Goal::Beside, Goal::Back] {
-        let mut run: Run<'_> = Box::pin(async { driver(&world).run(&name, &planned, goal).await });
+        let mut run: Run<'_> =
+            Box::pin(async { driver(&world, &there(&world)).run(&name, &planned, goal).await });
         let error = loop {
             if let Poll::Ready(done) = poll(&mut run) {
                 break done.unwrap_err();
@@ -721,7 +788,7 @@ fn a_counter_of_the_same_key_elsewhere_is_another_one() {
 
 #[test]
 fn servers_that_do_not_follow_are_named_and_nothing_is_fenced() {
-    let world = World::new();
+    let world = World::new(ONE);
     world.reach(Goal::Beside);
     let settings = DriveSettings {
         follow: Duration::from_secs(1),
@@ -729,11 +796,12 @@ fn servers_that_do_not_follow_are_named_and_nothing_is_fenced() {
     };
     world.ours.follow(0);
     world.ours.follow(1);
+    let there = there(&world);
     let impatient = Driver {
         settings,
-        ..driver(&world)
+        ..driver(&world, &there)
     };
-    let planned = world.ours.held.lock().unwrap().register.clone().unwrap().record;
+    let planned = world.register().unwrap().record;
     let name = Name::new("orders").unwrap();
     let mut run: Run<'_> = Box::pin(async { impatient.run(&name, &planned, CUT).await });
     // Nobody follows while it waits.
@@ -743,8 +811,145 @@ fn servers_that_do_not_follow_are_named_and_nothing_is_fenced() {
         }
     };
     assert_eq!(error.kind, DriveErrorKind::Behind, "{error}");
-    assert!(world.memory.next(KEY).is_some(), "the source is not fenced");
+    assert!(world.memories[0].next(KEY).is_some(), "the source is not fenced");
     drop(run);
     world.reach(CUT);
     world.check(CUT);
+}
+
+fn to_its_end(world: &World, mut run: Run<'_>) -> Result<Driven, DriveError> {
+    loop {
+        if let Poll::Ready(done) = poll(&mut run) {
+            return done;
+        }
+        world.turn();
+    }
+}
+
+/// One of two masters goes away anywhere in a run: nothing repeats, and the same command goes on when it is back.
+// claim: P57
+#[test]
+fn a_master_that_goes_away_anywhere_is_waited_for() {
+    let mut refused = 0;
+    at_every_await(|world_before, goal, stop| {
+        for lost in 0..world_before().memories.len() {
+            let world = world_before();
+            let mut run = command(&world, goal);
+            let is_done = (0..stop).any(|_| {
+                world.turn();
+                poll(&mut run).is_ready()
+            });
+            world.memories[lost].set_away(true);
+            if !is_done {
+                let done = to_its_end(&world, run);
+                refused += u64::from(done.is_err());
+                if let Err(error) = done {
+                    assert!(error.hint.is_some(), "{error}");
+                }
+            }
+            for _ in 0..9 {
+                world.turn();
+            }
+            world.memories[lost].set_away(false);
+            world.reach(goal);
+            world.check(goal);
+        }
+    });
+    assert!(refused > 100, "{refused}");
+}
+
+/// One of two masters never comes back: the other one is given its numbers again, wherever the cut stands.
+#[test]
+fn a_master_that_never_comes_back_does_not_keep_the_other_one() {
+    for stop in 0..=awaits(&World::new(TWO), CUT) {
+        let world = World::new(TWO);
+        world.run(CUT, stop);
+        world.memories[1].set_away(true);
+        let error = match to_its_end(&world, command(&world, CUT)) {
+            Ok(_) => continue,
+            Err(error) => error,
+        };
+        let phase = world.register().map(|now| now.record.phase);
+        if matches!(phase, None | Some(Phase::Planned)) {
+            world.check_serve(&[true, false], false);
+            continue;
+        }
+        if phase == Some(Phase::Fencing) {
+            let hint = error.hint.unwrap_or_default();
+            assert!(hint.contains("--back --to SOURCE"), "{stop}: {hint}");
+        }
+        let back = told(&world, Goal::Back, 0, Some(world.masters[0].source.clone()));
+        to_its_end(&world, back).unwrap_or_else(|error| panic!("{stop}: {error}"));
+        world.check_serve(&[true, false], false);
+    }
+}
+
+/// Two copies of one counter, kept apart by ranges: above what was given out here they would meet.
+#[test]
+fn masters_that_would_meet_go_back_one_alone() {
+    const COPIES: Setup = &[(1, 1), (1_000_000, 1)];
+    for (to, serves) in [(0, [true, false]), (1, [false, true])] {
+        let world = World::new(COPIES);
+        world.reach(CUT);
+        world.check(CUT);
+        let error = to_its_end(&world, command(&world, Goal::Back)).unwrap_err();
+        assert_eq!(error.kind, DriveErrorKind::Refused);
+        assert!(error.message.contains("would give out the same"), "{error}");
+        let hint = error.hint.unwrap();
+        assert!(
+            hint.contains(&format!("--back --to {}", world.masters[0].source)),
+            "{hint}"
+        );
+        // Nothing is sealed by that.
+        world.check(CUT);
+        let back_to = |at: usize| told(&world, Goal::Back, 0, Some(world.masters[at].source.clone()));
+        for stop in 0.. {
+            if world.stopped(back_to(to), stop).is_some() {
+                break;
+            }
+        }
+        world.check_serve(&serves, false);
+        // Another way than the one that was gone is refused; without a word it is the same.
+        let error = to_its_end(&world, back_to(1 - to)).unwrap_err();
+        assert!(error.message.contains("is returned to"), "{error}");
+        to_its_end(&world, command(&world, Goal::Back)).unwrap();
+        world.check_serve(&serves, false);
+        world.reach(CUT);
+        world.check(CUT);
+    }
+}
+
+/// A master whose fence somebody takes away after the cut is told, and named.
+#[test]
+fn every_fence_is_looked_at_again() {
+    let world = World::new(TWO);
+    world.reach(CUT);
+    world.memories[1].put_in_steps(KEY, 1_000_001, 2);
+    let error = to_its_end(&world, command(&world, CUT)).unwrap_err();
+    assert!(error.message.contains("no fence stands at memory:1"), "{error}");
+}
+
+/// Who has moved one alone finds the other one later: given back, both come together.
+#[test]
+fn a_name_that_was_taken_back_comes_again_with_more_masters() {
+    let mut world = World::new(TWO);
+    let both = std::mem::take(&mut world.masters);
+    world.masters = both[..1].to_vec();
+    world.reach(CUT);
+    world.check_serve(&[false, true], true);
+    world.masters = both;
+    let error = to_its_end(&world, command(&world, CUT)).unwrap_err();
+    assert_eq!(error.kind, DriveErrorKind::InUse, "{error}");
+    world.masters.truncate(1);
+    world.reach(Goal::Back);
+    let second = world.memories[1].place();
+    world.masters.push(Master {
+        source: second,
+        one: 2,
+        ..world.masters[0].clone()
+    });
+    world.reach(CUT);
+    world.check(CUT);
+    world.reach(Goal::Back);
+    world.check(Goal::Back);
 }

@@ -3,8 +3,10 @@
 //! | file | what |
 //! | --- | --- |
 //! | `record` | the register of a move, and its phases |
+//! | `masters` | several counters that gave out the numbers of one name together |
 //! | `ours` | what a move asks of our side: a ledger, or a server over HTTP |
 //! | `plan` | what an import of one counter would do, and what stands in its way |
+//! | `plan_masters` | the same of several masters into one name |
 //! | `goal`, `drive`, `drive_error` | takes a move from where it stands to where it shall be |
 //! | `order` | which step may follow which |
 //! | `of_ledger` | our side, where the ledger is in this process |
@@ -24,15 +26,20 @@ mod drive_error;
 #[cfg(test)]
 mod drive_tests;
 mod goal;
+mod masters;
 mod of_ledger;
+mod of_masters;
 mod order;
 mod ours;
 mod plan;
+mod plan_masters;
 mod record;
 
-pub use drive::{DriveSettings, Driven, Driver};
+pub use drive::{At, DriveSettings, Driven, Driver};
 pub use drive_error::{DriveError, DriveErrorKind};
 pub use goal::Goal;
+pub use masters::{MASTERS_MAX, Master, Told, increment_of, that_meet};
 pub use ours::{Ours, OursError, OursResult, Stepped, VersionedMove};
 pub use plan::{CeilingAt, Plan, PlanOptions, Wish, first_number};
+pub use plan_masters::Part;
 pub use record::{Definition, FORMER_MAX, MOVE_PREFIX, Move, Phase};

@@ -202,18 +202,22 @@ fn understood(name: &Name, found: &Versioned) -> Result<VersionedMove, LedgerErr
 fn pass_of(now: &VersionedMove, into_used: bool) -> Option<Pass> {
     let record = &now.record;
     let source = || record.source.clone();
+    // Beside several ours takes out of the first one, whose numbers it keeps to.
+    let taken_from = || record.counters().swap_remove(0);
     let is = match record.phase {
         Phase::Planned => return None,
         Phase::Beside => PassageIs::Beside(Origin {
-            source: source(),
+            source: taken_from().source,
             kind: record.kind.clone(),
-            key: record.key.clone(),
+            key: taken_from().key,
             table: record.table.clone(),
             take: record.take,
         }),
         Phase::Fencing | Phase::Fenced | Phase::Returning => PassageIs::Moving { source: source() },
         Phase::Open => PassageIs::Here,
-        Phase::Returned => PassageIs::MovedBack { source: source() },
+        Phase::Returned => PassageIs::MovedBack {
+            source: record.back_to.clone().unwrap_or_else(source),
+        },
     };
     let is_cut = matches!(record.phase, Phase::Fenced | Phase::Open);
     Some(Pass {

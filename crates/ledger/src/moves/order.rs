@@ -59,6 +59,7 @@ impl Move {
             ));
         }
         let is_cut = matches!(self.phase, Phase::Fenced | Phase::Open);
+        self.check_masters(is_cut)?;
         match is_cut && self.first.is_none() {
             true => Err(format!(
                 "a move that is {} says the first number",

@@ -1,6 +1,7 @@
 //! What an import of one counter would do: our name and definition, the first number, what stands in the way.
 
 use super::goal::Goal;
+use super::masters::Master;
 use super::record::{Definition, Move, Phase};
 use crate::name::Name;
 use crate::source::{Counter, Fence, FindingCode, How, MoveId, Severity, Source, SourceError, Way};
@@ -43,8 +44,12 @@ pub struct PlanOptions {
 /// What an import of one counter would do.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// The counter as its source shows it.
+    /// The counter as its source shows it; several masters as one counter.
     pub counter: Counter,
+    /// Each of several masters as its source shows it, with what that is called.
+    pub parts: Vec<(String, Counter)>,
+    /// The same as the record of a move has them.
+    pub masters: Vec<Master>,
     /// Its name here, as text: where it breaks the grammar of names, `refusals` says so.
     pub name: String,
     /// What ours is made like.
@@ -76,20 +81,7 @@ impl Plan {
         durability: &Durability,
         options: &PlanOptions,
     ) -> Result<Plan, SourceError> {
-        let (name, is_given) = name_of(&counter, options);
-        let mut plan = Plan {
-            definition: definition_of(&counter),
-            name,
-            goal: None,
-            first: None,
-            statements: Vec::new(),
-            grants: Vec::new(),
-            warnings: Vec::new(),
-            refusals: Vec::new(),
-            face_lines: Vec::new(),
-            counter,
-        };
-        plan.judge_name(is_given);
+        let mut plan = Plan::of_counter(counter, options);
         plan.judge_durability(durability, options);
         match plan.counter.fence {
             // Its bounds are the fence's: its move alone knows where it goes on.
@@ -123,6 +115,32 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The plan of a counter of which nothing but the name is judged yet.
+    pub(super) fn of_counter(counter: Counter, options: &PlanOptions) -> Plan {
+        let (name, is_given) = name_of(&counter, options);
+        let mut plan = Plan {
+            definition: definition_of(&counter),
+            name,
+            goal: None,
+            first: None,
+            statements: Vec::new(),
+            grants: Vec::new(),
+            warnings: Vec::new(),
+            refusals: Vec::new(),
+            face_lines: Vec::new(),
+            parts: Vec::new(),
+            masters: Vec::new(),
+            counter,
+        };
+        plan.judge_name(is_given);
+        plan
+    }
+
+    /// What a counter would be called here.
+    pub fn name_here(counter: &Counter, options: &PlanOptions) -> String {
+        name_of(counter, options).0
+    }
+
     /// Whether it can be done.
     pub fn is_possible(&self) -> bool {
         self.refusals.is_empty() && self.goal.is_some()
@@ -139,6 +157,8 @@ impl Plan {
             kind: self.counter.kind.to_string(),
             key: self.counter.key.clone(),
             table: None,
+            masters: Vec::new(),
+            back_to: None,
             definition: self.definition,
             before: self.counter.before.clone(),
             advance: options.advance.unwrap_or(0),
@@ -149,6 +169,7 @@ impl Plan {
             issued: None,
             at_ms: 0,
         }
+        .with_masters(self.masters.clone())
     }
 
     fn way(&self) -> Option<Way> {
@@ -198,7 +219,7 @@ impl Plan {
     }
 
     /// Where ours begins, and whether that is inside every bound.
-    fn judge_numbers(&mut self, options: &PlanOptions) {
+    pub(super) fn judge_numbers(&mut self, options: &PlanOptions) {
         let Some(mark) = self.counter.mark else {
             let unreadable = "its mark cannot be read: grant SELECT on it, or use it once";
             return self.refusals.push(unreadable.to_string());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::masters::Master;
 use crate::source::{MoveId, OwnTable};
 
 /// What stands before the name in the register's key.
@@ -75,7 +76,8 @@ pub struct Move {
     /// Whether the source got a ceiling: this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<i64>,
-    /// Where the source is: its place without a password, or for a move beside the name in `[sources.NAME]`.
+    /// Where the source is: its place without a password, or for a move beside the name in `[sources.NAME]`. Of several
+    /// masters what they are called together, so that a program that knows one alone finds another counter here.
     pub source: String,
     /// The name of the source's kind.
     pub kind: String,
@@ -84,6 +86,13 @@ pub struct Move {
     /// The table, of a source whose shape nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<OwnTable>,
+    /// The counters that gave out the numbers together, where there are several: what stands beside this of one source is
+    /// said of each here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masters: Vec<Master>,
+    /// The one of them that goes on, from `returning` on; all of them, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to: Option<String>,
     /// What ours is made like.
     pub definition: Definition,
     /// What lifting the fence puts back ([`crate::source::Note::before`]).

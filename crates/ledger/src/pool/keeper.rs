@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mintage::{Snowflake, Window};
+use mintage::{Clock, Snowflake, Window};
 
 use super::acquire::Unknown;
 use super::lease::{Lease, Owner, Renewal};
@@ -122,9 +122,16 @@ impl Pool {
                 if let Some(count) = keeper.renewing.failed(now) {
                     tracing::warn!(pool = %self.name, count, %error, "could not renew the window");
                 }
+                let left = self.ticks.time_of(held.lease.until);
+                let left = left.since(self.context.clock.now());
+                let pause = match self.is_reachable(held.seat.worker) {
+                    true => RENEW_EVERY,
+                    // Another worker is taken as soon as this window has passed.
+                    false => RENEW_EVERY.min(left).max(self.ticks.tick()),
+                };
                 // Those who mint hear of it once the window has passed.
-                self.tell_until(error, now + RENEW_EVERY);
-                RENEW_EVERY
+                self.tell_until(error, now + pause);
+                pause
             }
             _ => {
                 self.let_go(keeper.holding.take());

@@ -38,6 +38,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::{Clock, ClockPolicy, Layout, MintError, Snowflake, Timestamp, Uuid};
 use tokio::sync::Notify;
 
+use crate::clock::ClockRefusal;
 use crate::context::Context;
 use crate::error::LedgerError;
 use crate::forecast::{self, Forecast, Limit, Pace};
@@ -293,12 +294,13 @@ impl Pool {
 
     /// The time for the next id. Only [`ClockPolicy::Hold`] needs no second look: the anchored clock never goes
     /// back, so the other policies see what the wall clock does, and never a time ahead of the anchored one.
-    fn now(&self) -> Timestamp {
-        let anchored = self.context.clock.now();
-        match self.policy {
+    /// `None`: ids get no time, since the clocks disagree (protocol C2).
+    fn now(&self) -> Option<Timestamp> {
+        let anchored = self.context.clock.time().ok()?;
+        Some(match self.policy {
             ClockPolicy::Hold => anchored,
             _ => anchored.min(self.context.runtime.wall()),
-        }
+        })
     }
 
     /// The workers that may be chosen, as the record last said.
@@ -332,11 +334,11 @@ impl Pool {
     /// version 1. Answers how many (at least 1), or why not. No lock, no allocation, no I/O.
     ///
     /// # Errors
-    /// [`MintError::Closed`] when no window is held; otherwise what the generator says.
+    /// [`MintError::Closed`] when no window is held, or ids get no time; otherwise what the generator says.
     pub fn try_mint(&self, out: &mut [u64]) -> Result<usize, MintError> {
-        match &*self.seat.load() {
-            Some(seat) => seat.generator.mint_many(self.now(), out),
-            None => Err(MintError::Closed),
+        match (&*self.seat.load(), self.now()) {
+            (Some(seat), Some(now)) => seat.generator.mint_many(now, out),
+            _ => Err(MintError::Closed),
         }
     }
 
@@ -348,9 +350,10 @@ impl Pool {
         let (Some(seat), PoolKind::Uuid1 { node }) = (&*self.seat.load(), &self.spec.kind) else {
             return Err(MintError::Closed);
         };
+        let now = self.now().ok_or(MintError::Closed)?;
         let mut timestamps = [0; UUIDS_PER_TAKE];
         let room = out.len().min(UUIDS_PER_TAKE);
-        let minted = seat.generator.mint_many(self.now(), &mut timestamps[..room])?;
+        let minted = seat.generator.mint_many(now, &mut timestamps[..room])?;
         for (uuid, timestamp) in out.iter_mut().zip(&timestamps[..minted]) {
             *uuid = kind::uuid1(*timestamp, seat.worker, *node);
         }
@@ -431,6 +434,7 @@ impl Pool {
                     });
                 }
                 Err(_) => {
+                    self.time_is_given().await?;
                     self.window().await?;
                     // A window whose last tick is used up lasts until that tick ends: asking again at once would
                     // spin.
@@ -443,6 +447,18 @@ impl Pool {
             }
         }
         Ok(())
+    }
+
+    /// Waits at the start until the clocks were compared, and refuses while they disagree (protocol C2).
+    async fn time_is_given(&self) -> Result<(), LedgerError> {
+        self.context.clock.judged().await;
+        match self.context.clock.refusal() {
+            Some(refusal) => Err(LedgerError::Unavailable {
+                message: format!("pool {}: {refusal}", self.name),
+                retry_after_s: ClockRefusal::RETRY_AFTER_S,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The worker whose window this process holds; takes one first where it holds none. A moment later it may be another.

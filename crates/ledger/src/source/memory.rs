@@ -1,6 +1,7 @@
 //! A source in memory, for tests: its clients take numbers by [`MemorySource::next`], and its calls can be made to fail.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mintage::Run;
@@ -28,13 +29,14 @@ static KIND: SourceKind = SourceKind {
     },
 };
 
-/// One counter: an ascending one of step 1.
+/// One counter: an ascending one.
 #[derive(Clone, Debug)]
 struct Held {
     /// The next number.
     next: i64,
     /// The first number that it may not give out.
     end: i64,
+    step: i64,
     fence: Option<MoveId>,
 }
 
@@ -45,12 +47,19 @@ enum Fails {
     After,
 }
 
+fn unavailable() -> SourceError {
+    SourceError::new(SourceErrorKind::Unavailable, "the source does not answer")
+}
+
 /// Counters in memory.
 #[derive(Debug, Default)]
 pub struct MemorySource {
     counters: Mutex<BTreeMap<String, Held>>,
     fails: Mutex<Option<Fails>>,
     lossy: bool,
+    /// What tells it from others of a test.
+    called: String,
+    is_away: AtomicBool,
 }
 
 const END: i64 = i64::MAX;
@@ -69,11 +78,30 @@ impl MemorySource {
         })
     }
 
+    /// One of several.
+    pub fn called(name: &str) -> Arc<MemorySource> {
+        Arc::new(MemorySource {
+            called: name.to_string(),
+            ..MemorySource::default()
+        })
+    }
+
+    /// Whether it answers nobody from now on.
+    pub fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::Relaxed);
+    }
+
     /// Makes a counter whose next number this is.
     pub fn put(&self, key: &str, next: i64) {
+        self.put_in_steps(key, next, 1);
+    }
+
+    /// The same of one that counts in steps.
+    pub fn put_in_steps(&self, key: &str, next: i64, step: i64) {
         let held = Held {
             next,
             end: END,
+            step,
             fence: None,
         };
         self.counters().insert(key.to_string(), held);
@@ -83,9 +111,10 @@ impl MemorySource {
     pub fn next(&self, key: &str) -> Option<i64> {
         let mut counters = self.counters();
         let held = counters.get_mut(key)?;
-        (held.next < held.end).then(|| {
-            held.next += 1;
-            held.next - 1
+        let is_served = held.next < held.end && !self.is_away.load(Ordering::Relaxed);
+        is_served.then(|| {
+            held.next += held.step;
+            held.next - held.step
         })
     }
 
@@ -107,14 +136,23 @@ impl MemorySource {
         self.fails.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn unless_away<T>(&self, found: T) -> Result<T, SourceError> {
+        match self.is_away.load(Ordering::Relaxed) {
+            true => Err(unavailable()),
+            false => Ok(found),
+        }
+    }
+
     /// A call that writes: it happens at once or not at all, and its answer may be lost.
     fn write<T: Send + 'static>(
         &self,
         key: &str,
         work: impl FnOnce(&mut Held) -> Result<T, SourceError>,
     ) -> BoxFuture<'static, Result<T, SourceError>> {
-        let fails = self.fails().take();
-        let unavailable = || SourceError::new(SourceErrorKind::Unavailable, "the source does not answer");
+        let fails = match self.is_away.load(Ordering::Relaxed) {
+            true => Some(Fails::Before),
+            false => self.fails().take(),
+        };
         let answer = match (fails, self.counters().get_mut(key)) {
             (Some(Fails::Before), _) => Err(unavailable()),
             (_, None) => Err(SourceError::new(
@@ -131,6 +169,7 @@ impl MemorySource {
 fn show(key: &str, held: &Held) -> Counter {
     Counter {
         mark: Some(held.next.into()),
+        increment: held.step,
         type_name: "int8".into(),
         fence: fence_of(held),
         ..Counter::new(KIND.name, key)
@@ -160,7 +199,7 @@ impl Source for MemorySource {
     }
 
     fn place(&self) -> String {
-        "memory:".into()
+        format!("memory:{}", self.called)
     }
 
     fn durability(&self) -> SourceResult<'_, Durability> {
@@ -183,12 +222,12 @@ impl Source for MemorySource {
 
     fn look<'a>(&'a self, key: &'a str) -> SourceResult<'a, Option<Counter>> {
         let found = self.counters().get(key).map(|held| show(key, held));
-        Box::pin(std::future::ready(Ok(found)))
+        Box::pin(std::future::ready(self.unless_away(found)))
     }
 
     fn take<'a>(&'a self, key: &'a str, n: u64) -> SourceResult<'a, Vec<Run>> {
         self.write(key, |held| {
-            let left = held.end.abs_diff(held.next);
+            let left = held.end.abs_diff(held.next) / held.step.unsigned_abs();
             let count = n.clamp(1, 1 << 32).min(left);
             if held.next >= held.end {
                 return Err(SourceError::new(
@@ -197,10 +236,11 @@ impl Source for MemorySource {
                 ));
             }
             let first = held.next;
-            held.next = held.next.saturating_add_unsigned(count);
+            held.next =
+                i64::try_from(i128::from(first) + i128::from(held.step) * i128::from(count)).unwrap_or(END);
             Ok(vec![Run {
                 first,
-                step: 1,
+                step: held.step,
                 count,
             }])
         })
@@ -213,6 +253,12 @@ impl Source for MemorySource {
                 return Err(foreign(held));
             }
             let end = match way {
+                // Built before: the same answer, and no ceiling over a cut.
+                Way::Ceiling(_) if held.fence.is_some() => {
+                    return Ok(Fenced {
+                        mark: held.end.into(),
+                    });
+                }
                 Way::Ceiling(ceiling) => i64::try_from(ceiling).unwrap_or(END),
                 Way::Cut | Way::Beside => held.next,
             };
@@ -233,7 +279,10 @@ impl Source for MemorySource {
             None => Ok(()),
             Some(of) if of != id => Err(foreign(held)),
             Some(_) => {
-                held.next = held.next.max(issued.map_or(i64::MIN, |issued| issued + 1));
+                // As a sequence in SQL that is set to a number: the next one is a step further.
+                held.next = held
+                    .next
+                    .max(issued.map_or(i64::MIN, |issued| issued + held.step));
                 (held.fence, held.end) = (None, END);
                 Ok(())
             }
@@ -242,7 +291,7 @@ impl Source for MemorySource {
 
     fn check<'a>(&'a self, key: &'a str, _note: &'a Note) -> SourceResult<'a, Fence> {
         let found = self.counters().get(key).map_or(Fence::None, fence_of);
-        Box::pin(std::future::ready(Ok(found)))
+        Box::pin(std::future::ready(self.unless_away(found)))
     }
 
     fn statements(&self, counter: &Counter, way: Way) -> Vec<String> {
@@ -250,6 +299,6 @@ impl Source for MemorySource {
     }
 
     fn rights<'a>(&'a self, _key: &'a str, _way: Way) -> SourceResult<'a, Vec<String>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+        Box::pin(std::future::ready(self.unless_away(Vec::new())))
     }
 }

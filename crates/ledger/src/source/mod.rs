@@ -5,6 +5,7 @@
 //! | `counter` | what a source shows of one counter |
 //! | `finding` | what may be wrong with one, and how bad that is |
 //! | `fence` | what keeps a source from giving out more, and how it is known again |
+//! | `fill` | how a table goes on filling a column by itself |
 //! | `error` | why a call failed, and whether it may have done something |
 //! | `mend` | what would mend a counter |
 //! | `kind` | what a row of the table of sources says |
@@ -32,6 +33,7 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod fence;
+mod fill;
 mod finding;
 mod kind;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -60,6 +62,7 @@ pub use error::{SourceError, SourceErrorKind};
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{Fate, FaultySource};
 pub use fence::{Fence, Fenced, MoveId, Note, Way};
+pub use fill::{Fill, FillFrom};
 pub use finding::{Finding, FindingCode, Severity};
 pub use kind::{Engine, OwnTable, SourceKind, SourceSettings};
 #[cfg(any(test, feature = "testing"))]
@@ -140,6 +143,19 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     fn mend(&self, counter: &Counter, mend: Mend) -> Option<String> {
         let _ = (counter, mend);
         None
+    }
+
+    /// Whether inserts that name no id go on once the counter, which is called `name` here, is ours; `None`: no table of
+    /// theirs draws from it.
+    fn fill(&self, counter: &Counter, name: &str, from: &FillFrom) -> Option<Fill> {
+        let _ = (counter, name, from);
+        None
+    }
+
+    /// What takes the statements of [`Source::fill`] back, once the counter was: harmless where they were never run.
+    fn unfill(&self, counter: &Counter, name: &str) -> Vec<String> {
+        let _ = (counter, name);
+        Vec::new()
     }
 
     /// What the account lacks for this way, as the statements that would grant it. Reads only.

@@ -76,6 +76,7 @@ macro_rules! delegate_store {
             stopped() -> Option<$crate::store_types::StoreError>;
             newest_wall() -> Option<$crate::store_types::Timestamp>;
             clock_confirmed() -> ();
+            vouch(now: $crate::store_types::Timestamp) -> ();
             close() -> $crate::store_types::StoreResult<'a, ()>;
         }
     };
@@ -104,6 +105,7 @@ macro_rules! delegate_store {
     (@one [stopped $($own:ident)*] $inner:tt stopped $($of:tt)*) => {};
     (@one [newest_wall $($own:ident)*] $inner:tt newest_wall $($of:tt)*) => {};
     (@one [clock_confirmed $($own:ident)*] $inner:tt clock_confirmed $($of:tt)*) => {};
+    (@one [vouch $($own:ident)*] $inner:tt vouch $($of:tt)*) => {};
     (@one [close $($own:ident)*] $inner:tt close $($of:tt)*) => {};
 
     (@one [$other:ident $($own:ident)*] $inner:tt $($of:tt)*) => {

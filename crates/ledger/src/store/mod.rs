@@ -14,6 +14,8 @@
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+mod answered;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod browse;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -99,7 +101,7 @@ pub use shown::{holds_password, shown_url};
 #[cfg(feature = "zookeeper")]
 pub(crate) use zookeeper::ZooKeeperNodes;
 #[cfg(feature = "zookeeper")]
-pub use zookeeper::ZooKeeperStore;
+pub use zookeeper::{ZooKeeperStore, client as zookeeper_client, open_zookeeper};
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
@@ -465,6 +467,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The wall clock was confirmed: what [`Store::newest_wall`] remembers, where it lies ahead of that, is the work of
     /// a wrong clock and is forgotten.
     fn clock_confirmed(&self) {}
+
+    /// What this process's ids read, told twice a second while they get the time: what [`Store::newest_wall`], or the record
+    /// of the store's progress, says to the next process.
+    fn vouch(&self, _now: Timestamp) {}
 
     /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {

@@ -24,7 +24,14 @@ const SCHEME: &str = "mysql";
 /// What a URL may say after its `?`.
 const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket"];
 
-session!(MySqlConnection);
+session!(
+    MySqlConnection,
+    execute,
+    |done: sqlx::mysql::MySqlQueryResult| Ok((
+        done.rows_affected(),
+        i64::try_from(done.last_insert_id()).ok()
+    ))
+);
 
 pub(crate) type MySql = Server<MySqlConnectOptions>;
 
@@ -63,6 +70,9 @@ impl Dialect for MySql {
         numbered: false,
         // Not INSERT IGNORE: it turns every other error into a warning.
         unless_there: "",
+        // Part of every answer to a write.
+        numbers: " AND LAST_INSERT_ID(?) > 0",
+        returns: "",
         age: "TIMESTAMPDIFF(SECOND, written_at, CURRENT_TIMESTAMP(6))",
         wall: "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
         schema: include_str!("sql/mysql.sql"),

@@ -31,7 +31,10 @@ const PARAMETERS: [&str; 7] = [
     "host",
 ];
 
-session!(PgConnection);
+session!(PgConnection, fetch_all, |rows: Vec<sqlx::postgres::PgRow>| {
+    let number = rows.first().map(|row| sqlx::Row::try_get::<i64, _>(row, 0));
+    Ok((rows.len() as u64, number.transpose()?))
+});
 
 pub(crate) type Postgres = Server<PgConnectOptions>;
 
@@ -53,6 +56,8 @@ impl Dialect for Postgres {
     const TEXTS: Texts = Texts {
         numbered: true,
         unless_there: " ON CONFLICT DO NOTHING",
+        numbers: "",
+        returns: " RETURNING CAST(? AS bigint)",
         age: "extract(epoch FROM clock_timestamp() - written_at)::bigint",
         wall: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         schema: include_str!("sql/postgres.sql"),

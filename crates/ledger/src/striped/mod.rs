@@ -255,6 +255,14 @@ impl Store for Striped {
         Box::pin(self.beat())
     }
 
+    fn vouch(&self, now: Timestamp) {
+        for member in &self.members {
+            if let Some((_, guard)) = member.lock().as_ref() {
+                guard.vouch(now);
+            }
+        }
+    }
+
     fn stopped(&self) -> Option<StoreError> {
         self.members
             .iter()

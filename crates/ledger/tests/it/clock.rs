@@ -195,7 +195,8 @@ fn assert_formats_are_of_now(bench: &Bench, seen: &mut Distinct<mintage::Id>, wh
         let made = bench
             .clock
             .make(|generators, clock| row.make_many_by(generators, clock, &nothing, &mut ids));
-        made.unwrap_or_else(|error| panic!("{what}: {}: {error}", row.name));
+        made.expect("no clock disagrees")
+            .unwrap_or_else(|error| panic!("{what}: {}: {error}", row.name));
         for id in ids {
             let time = row.read(&id, &nothing).unwrap().time.unwrap().at;
             let off_ms = time.unix_millis() - bench.clock.now().unix_millis();

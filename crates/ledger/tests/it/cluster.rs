@@ -181,24 +181,57 @@ fn a_node_far_ahead_uses_the_time_of_the_others_and_poisons_nothing() {
         let ahead = cluster.node_on("ahead", machine).await;
         sleep(3 * SECOND).await;
         let pool = ahead.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
-        // The store has no clock: an hour ahead of the only other source.
-        let error = mint(&pool, 10).await.unwrap_err().to_string();
-        assert!(error.contains("no two clocks agree"), "{error}");
-        assert!(
-            error.contains("the other nodes' median is 3599 s behind it"),
-            "{error}"
-        );
-        let ready = ahead.ledger.ready();
-        assert!(
-            !ready.pools.ready && ready.pools.reasons[0].contains("no two clocks agree"),
-            "{ready:?}"
-        );
-        assert!(
-            ready.ready && ready.sequences.ready,
-            "numbers carry no time: {ready:?}"
-        );
-        assert!(windows_end(&cluster, "default").await.is_empty());
+        // The store has no clock; the two others agree, and outvote it.
+        let ids = mint(&pool, 10).await.unwrap();
+        assert_right(&pool, ids[0], &cluster);
+        assert!(ahead.ledger.ready().ready, "{:?}", ahead.ledger.ready());
+        let furthest = true_now(cluster.start).saturating_add(Duration::from_secs(600 + 60));
+        for end in windows_end(&cluster, "default").await {
+            assert!(pool.layout().time_of(end) <= furthest);
+        }
     });
+}
+
+#[test]
+fn two_nodes_that_disagree_mint_nothing_with_a_time_until_one_is_set() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(shared());
+        let right = cluster.node("right").await;
+        sleep(3 * SECOND).await;
+        let machine = cluster.machine();
+        machine.step(3_600_000);
+        let ahead = cluster.node_on("ahead", machine).await;
+        sleep(3 * SECOND).await;
+        for node in [&right, &ahead] {
+            let pool = node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
+            let error = mint(&pool, 10).await.unwrap_err().to_string();
+            assert!(error.contains("no two clocks agree within 5 s"), "{error}");
+            let ready = node.ledger.ready();
+            assert!(
+                !ready.pools.ready && ready.pools.reasons[0].contains("no two clocks agree"),
+                "{ready:?}"
+            );
+            assert!(
+                ready.ready && ready.sequences.ready,
+                "numbers carry no time: {ready:?}"
+            );
+        }
+        assert!(windows_end(&cluster, "default").await.is_empty());
+        ahead.machine.step(-3_600_000);
+        sleep(3 * SECOND).await;
+        for node in [&right, &ahead] {
+            let pool = node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
+            let ids = mint(&pool, 10).await.unwrap();
+            assert_right(&pool, ids[0], &cluster);
+        }
+    });
+}
+
+/// That an id is of now, within a second.
+fn assert_right(pool: &Arc<Pool>, id: u64, cluster: &Cluster) {
+    let time = pool.layout().time_of(id >> 22).unix_millis();
+    let off_ms = time - true_now(cluster.start).unix_millis();
+    assert!(off_ms.abs() < 1_000, "{off_ms} ms off");
 }
 
 async fn windows_end(cluster: &Cluster, pool: &str) -> Vec<u64> {

@@ -12,6 +12,7 @@ mod clean_stop;
 mod clock;
 mod cluster;
 mod common;
+mod disputed_clock;
 mod journal;
 mod lent_windows;
 mod lossy;

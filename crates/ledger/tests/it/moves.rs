@@ -34,6 +34,8 @@ fn move_at(phase: Phase, first: Option<i64>) -> Move {
         kind: "postgres".into(),
         key: "public.orders_id_seq".into(),
         table: None,
+        masters: Vec::new(),
+        back_to: None,
         definition: Definition {
             start: 1,
             increment: 1,

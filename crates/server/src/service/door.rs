@@ -209,6 +209,7 @@ impl Door {
     }
 
     /// Fills `out` with UUIDs from memory; `false`: they must be waited for ([`Door::mint_timed`]).
+    #[must_use]
     pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         if !self.service.mint_uuids(make, out) {
             return false;
@@ -217,17 +218,36 @@ impl Door {
         true
     }
 
+    /// Makes `count` ids of a format that core makes alone, by the clock of the ledger; `None`: whether they get the time
+    /// must be waited for ([`Door::make`]).
+    pub fn try_make(
+        &self,
+        row: &FormatRow,
+        options: &mintage::GenOptions,
+        count: usize,
+    ) -> Option<Answer<Vec<mintage::Id>>> {
+        let clock = self.service.ledger.clock();
+        if row.format.time.is_some() && clock.refusal().is_some() {
+            return None;
+        }
+        let ids = row.make(clock, options, count);
+        if ids.is_ok() {
+            self.counters.ids(row.make.kind(), count as u64);
+        }
+        Some(ids)
+    }
+
     /// Makes `count` ids of a format that core makes alone, by the clock of the ledger.
     ///
     /// # Errors
     /// As [`FormatRow::make`].
-    pub fn make(
+    pub async fn make(
         &self,
         row: &FormatRow,
         options: &mintage::GenOptions,
         count: usize,
     ) -> Answer<Vec<mintage::Id>> {
-        let ids = row.make(self.service.ledger.clock(), options, count)?;
+        let ids = self.service.make(row, options, count).await?;
         self.counters.ids(row.make.kind(), count as u64);
         Ok(ids)
     }
@@ -241,7 +261,7 @@ impl Door {
         if self.mint_uuids(make, out) {
             return Ok(());
         }
-        self.service.mint_uuid1(make, pool, out).await?;
+        self.service.mint_waiting(make, pool, out).await?;
         self.counters.ids(make.kind(), out.len() as u64);
         Ok(())
     }

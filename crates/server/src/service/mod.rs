@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use mintage::{Base, Clock, Reading, Run, Uuid};
+use mintage::{Base, Clock, GenOptions, Id, Reading, Run, Uuid};
 use mintage_ledger::{
-    Changed, Ledger, LedgerError, Name, Pool, Sequence, SequenceInfo, SequencePatch, SequenceSpec,
+    Changed, ClockRefusal, Ledger, LedgerError, Name, Pool, Sequence, SequenceInfo, SequencePatch,
+    SequenceSpec,
 };
 
 use near::KnownNames;
@@ -38,7 +39,7 @@ use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
 pub use crate::error::Answer;
 use crate::error::{Code, ServiceError};
-use crate::formats::Make;
+use crate::formats::{FormatRow, Make, no_time};
 use crate::history::History;
 use crate::metrics::Metrics;
 use crate::noise::{Asker, Log, Noise};
@@ -620,21 +621,41 @@ impl Service {
         Ok((pool, worker))
     }
 
-    /// Fills `out` with UUIDs from memory; `false`: they come from a pool.
+    /// Fills `out` with UUIDs from memory; `false`: they come from a pool, or the clock must be asked whether it tells
+    /// the time ([`Service::mint_waiting`]).
+    #[must_use]
     fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         match make {
             Make::Uuid4 => mintage::uuid4_many(out),
             Make::Uuid7 => {
-                let clock = self.ledger.clock();
-                clock.make(|generators, clock| generators.uuid7_many(clock, out));
+                let made = self.uuid7(out);
+                return made.is_ok();
             }
             Make::Uuid1 | Make::Uuid6 | Make::Snowflake | Make::Core => return false,
         }
         true
     }
 
-    /// Fills `out` with UUIDs of version 1 or 6.
-    async fn mint_uuid1(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
+    fn uuid7(&self, out: &mut [Uuid]) -> Result<(), ClockRefusal> {
+        let clock = self.ledger.clock();
+        clock.make(|generators, clock| generators.uuid7_many(clock, out))
+    }
+
+    /// Makes ids of a format that core makes alone; at the start once it is known whether they get the time.
+    async fn make(&self, row: &FormatRow, options: &GenOptions, count: usize) -> Answer<Vec<Id>> {
+        let clock = self.ledger.clock();
+        if row.format.time.is_some() {
+            clock.judged().await;
+        }
+        row.make(clock, options, count)
+    }
+
+    /// Fills `out` with UUIDs of any version that is made here, where [`Service::mint_uuids`] could not.
+    async fn mint_waiting(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
+        if make == Make::Uuid7 {
+            self.ledger.clock().judged().await;
+            return self.uuid7(out).map_err(|refusal| no_time("uuid7", &refusal));
+        }
         self.pool(pool)
             .await?
             .mint_uuid1(out)

@@ -103,8 +103,8 @@ impl SendDoor {
     ///
     /// # Errors
     /// As [`FormatRow::make`].
-    pub fn make(&self, row: &FormatRow, options: &GenOptions, count: usize) -> Answer<Vec<Id>> {
-        let ids = row.make(self.service.ledger.clock(), options, count)?;
+    pub async fn make(&self, row: &FormatRow, options: &GenOptions, count: usize) -> Answer<Vec<Id>> {
+        let ids = self.service.make(row, options, count).await?;
         self.counters.ids_of_many(row.make.kind(), count as u64);
         Ok(ids)
     }
@@ -115,7 +115,7 @@ impl SendDoor {
     /// As [`Door::mint_timed`](super::Door::mint_timed).
     pub async fn mint_uuids(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
         if !self.service.mint_uuids(make, out) {
-            self.service.mint_uuid1(make, pool, out).await?;
+            self.service.mint_waiting(make, pool, out).await?;
         }
         self.counters.ids_of_many(make.kind(), out.len() as u64);
         Ok(())

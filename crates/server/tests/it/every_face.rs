@@ -1,22 +1,21 @@
 //! What is promised of every face, tried on every face: one sequence under all of them, and pages of other sites at each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use mintage_server::config::{Config, Listen, Setting};
 use mintage_server::faces::FACES;
-use mintage_testing::invariant;
+use mintage_testing::ways::{NAME, WAYS, numbers};
+use mintage_testing::wire::Wire;
+use mintage_testing::{Runs, invariant};
 
 use crate::common::Server;
-use crate::common::mysql::My;
-use crate::face_postgres::Pg;
-
-/// A name that every face can say: CosId's have a namespace.
-pub(crate) const NAME: &str = "shop.orders";
 
 /// Every face that counts, by the name of its sequence, without a prefix.
-fn all_on(config: &mut Config) {
+pub(crate) fn all_on(config: &mut Config) {
     let any_port = || Listen::parse("127.0.0.1:0").unwrap();
     let none = || Setting::parse("").unwrap();
+    config.grpc_listen = any_port();
     let faces = &mut config.faces;
     for access in [
         &mut faces.leaf.access,
@@ -41,92 +40,13 @@ fn all_on(config: &mut Config) {
         Setting::parse(&format!("{{ \"ids/next\" = {{ sequence = \"{NAME}\" }} }}")).unwrap();
 }
 
-/// How a client takes numbers of it: the face, the request, how many, and the answer, where {F} is the first of them,
-/// {L} the last, {P} the one before, and … anything.
-pub(crate) type Way = (&'static str, &'static str, i64, &'static str);
+/// Those whose ids are a pool's.
+const OTHERS: &[&str] = &["thrift", "sonyflake", "gosnowflake"];
 
-/// Every face whose ids are numbers of a sequence, by each of its ways.
-pub(crate) const WAYS: &[Way] = &[
-    (
-        "http",
-        "POST /v1/sequences/shop.orders/next",
-        1,
-        r#"{"ids":["{L}"]}"#,
-    ),
-    (
-        "http",
-        "POST /v1/sequences/shop.orders/next?count=7",
-        7,
-        r#"{"ids":["{F}",…,"{L}"]}"#,
-    ),
-    (
-        "http",
-        "POST /v1/sequences/shop.orders/next?count=40&as=range",
-        40,
-        r#"{"first":"{F}","last":"{L}","increment":"1"}"#,
-    ),
-    ("resp", "INCR shop.orders", 1, ":{L}"),
-    ("resp", "INCRBY shop.orders 9", 9, ":{L}"),
-    ("resp", "MINT.NEXT shop.orders", 1, ":{L}"),
-    (
-        "resp",
-        "EVAL \"return redis.call('incr', KEYS[1])\" 1 shop.orders",
-        1,
-        ":{L}",
-    ),
-    ("postgres", "SELECT nextval('shop.orders')", 1, "D {L}"),
-    (
-        "postgres",
-        "SELECT first, last FROM mint_run('shop.orders', 5)",
-        5,
-        "D {F}|{L}",
-    ),
-    ("mysql", "SELECT NEXTVAL(shop.orders) AS n", 1, "[n i] {L}"),
-    (
-        "mysql",
-        "REPLACE INTO shop.orders (stub) VALUES ('a')",
-        1,
-        "OK 2 {L} 2",
-    ),
-    (
-        "mysql",
-        "INSERT INTO shop.orders (stub) VALUES ('a'), ('b'), ('c')",
-        3,
-        "OK 3 {F} 2",
-    ),
-    (
-        "mysql",
-        "UPDATE shop.orders SET id = LAST_INSERT_ID(id + 6)",
-        6,
-        "OK 1 {L} 2",
-    ),
-    ("leaf", "GET /api/segment/get/shop.orders", 1, "{L}"),
-    (
-        "tinyid",
-        "GET /tinyid/id/nextIdSimple?bizType=shop.orders&token=t&batchSize=3",
-        3,
-        "{F},…,{L}",
-    ),
-    (
-        "tinyid",
-        "GET /tinyid/id/nextSegmentId?bizType=shop.orders&token=t",
-        50,
-        r#"…"maxId":{L},…"currentId":{P},…"#,
-    ),
-    ("cosid", "PATCH /segments/shop/orders?step=20", 20, "{L}"),
-    ("idgo", "GET shop.orders", 1, "{L}"),
-    ("postgrest", "POST /rpc/nextval?seq=shop.orders", 1, "{L}"),
-    ("prest", "GET /_QUERIES/ids/next", 1, r#"[{"nextval": {L}}]"#),
-];
-
-/// Those whose ids are a pool's, and gRPC, whose client is in `e2e/tests/grpc.rs`.
-const OTHERS: &[&str] = &["grpc", "thrift", "sonyflake", "gosnowflake"];
-
-/// A server with every face, and connections that stay.
+/// A server with every face, and a connection to each that stays.
 pub(crate) struct All {
     server: Server,
-    pg: Pg,
-    my: My,
+    wires: BTreeMap<String, Wire>,
 }
 
 impl All {
@@ -138,12 +58,22 @@ impl All {
 
     /// With a changed configuration, and without the sequence.
     pub(crate) fn start_with(change: impl FnOnce(&mut Config)) -> All {
-        let server = Server::with(|config| {
+        All::of(Server::with(|config| {
             all_on(config);
             change(config);
-        });
-        let (pg, my) = (Pg::new(&server), My::open(&server, "other"));
-        All { server, pg, my }
+        }))
+    }
+
+    /// Two servers on one set of stores, with the sequence.
+    fn on_a_set() -> [All; 2] {
+        let servers = Server::on_a_set(all_on);
+        servers[0].make(NAME, "{}");
+        servers.map(All::of)
+    }
+
+    pub(crate) fn of(server: Server) -> All {
+        let wires = BTreeMap::new();
+        All { server, wires }
     }
 
     pub(crate) fn server(&self) -> &Server {
@@ -157,70 +87,28 @@ impl All {
 
     /// Asks for a change of the sequence, and answers whether it was made.
     pub(crate) fn change(&mut self, face: &str, request: &str) -> bool {
-        match face {
-            "postgres" => !self
-                .pg
-                .query(request)
-                .iter()
-                .any(|line| line.starts_with("ERROR")),
-            "mysql" => !self.my.ask(request).starts_with("ERR"),
-            "resp" => {
-                let mut client = self.server.face(face);
-                !client.send(format!("{request}\r\n")).line().starts_with('-')
-            }
-            _ => {
-                let mut words = request.splitn(3, ' ');
-                let [method, target, body] = std::array::from_fn(|_| words.next().unwrap_or_default());
-                let json = [("content-type", "application/json")];
-                let answer = self.server.http().ask_with(method, target, &json, body);
-                answer.status < 300
-            }
-        }
+        !self.told(face, request).starts_with('-')
     }
 
     pub(crate) fn ask(&mut self, face: &str, request: &str) -> String {
-        match face {
-            "postgres" => {
-                let row = self
-                    .pg
-                    .query(request)
-                    .into_iter()
-                    .find(|line| line.starts_with("D "));
-                row.unwrap_or_default()
-            }
-            "mysql" => self.my.ask(request),
-            "resp" | "idgo" => {
-                let mut client = self.server.face(face);
-                let reply = client.send(format!("{request}\r\n")).line();
-                match reply.starts_with('$') && reply != "$-1" {
-                    true => client.line(),
-                    false => reply,
-                }
-            }
-            _ => {
-                let (method, target) = request.split_once(' ').unwrap();
-                let json = [("content-type", "application/x-www-form-urlencoded")];
-                let answer = match face {
-                    "postgrest" => {
-                        self.server
-                            .face(face)
-                            .ask_with(method, "/rpc/nextval", &json, "seq=shop.orders")
-                    }
-                    _ => self.server.face(face).ask(method, target),
-                };
-                invariant!(
-                    answer.header("cache-control") == Some("no-store"),
-                    "{face} {request}: a cache would give its ids to somebody else"
-                );
-                answer.text().trim_end().to_string()
-            }
-        }
+        let answer = self.told(face, request);
+        invariant!(
+            !self.wires[face].is_cacheable,
+            "{face} {request}: a cache would give its ids to somebody else"
+        );
+        answer
+    }
+
+    pub(crate) fn told(&mut self, face: &str, request: &str) -> String {
+        let connect = || Wire::connect(face, self.server.address(face)).unwrap();
+        let wire = self.wires.entry(face.to_string()).or_insert_with(connect);
+        wire.ask(&[request]).unwrap().remove(0)
     }
 }
 
 /// Whether an answer is the one that gives out these numbers.
 fn gives(answer: &str, template: &str, first: i64, last: i64) -> bool {
-    let numbers = [("{F}", first), ("{L}", last), ("{P}", first - 1)];
+    let numbers = [("{F}", first), ("{L}", last), ("{P}", first - 1), ("{S}", 1)];
     let filled = numbers
         .into_iter()
         .fold(template.to_string(), |text, (mark, number)| {
@@ -275,6 +163,54 @@ fn every_face_takes_from_one_sequence_in_turn() {
     }
 }
 
+/// On a set each store has every second number, so that no run of consecutive ones is anybody's: a client that would compute
+/// such a run is refused, and every other one, at whichever server, issues what nobody else was told.
+// claim: P1, P16, P20
+#[test]
+fn on_a_set_no_client_of_any_face_issues_what_another_was_told() {
+    let mut both = All::on_a_set();
+    let (mut given, mut taken, mut last) = (Runs::of("a set"), BTreeSet::new(), [0; 2]);
+    for round in 0..6 {
+        for (at, way) in WAYS.iter().enumerate() {
+            let on = (at + round) % 2;
+            let answer = both[on].ask(way.0, way.1);
+            let Some(numbers) = numbers(way, &answer) else {
+                invariant!(
+                    answer.starts_with('-') || !answer.contains(|c: char| c.is_ascii_digit()),
+                    "{way:?}: {answer}"
+                );
+                continue;
+            };
+            invariant!(
+                numbers.iter().is_sorted() && numbers[0] > last[on],
+                "{way:?}: {answer} after {}",
+                last[on]
+            );
+            last[on] = *numbers.last().unwrap();
+            given.extend(numbers);
+            taken.insert(way);
+        }
+    }
+    let refused: Vec<&str> = WAYS
+        .iter()
+        .filter(|way| !taken.contains(way))
+        .map(|way| way.1)
+        .collect();
+    let of_runs = [
+        "POST /v1/sequences/shop.orders/next?count=40&as=range",
+        "Next shop.orders count=30 contiguous=1",
+        "INCRBY shop.orders 9",
+        "SELECT first, last, increment FROM mint_run('shop.orders', 5)",
+        "INSERT INTO shop.orders (stub) VALUES ('a'), ('b'), ('c')",
+        "UPDATE shop.orders SET id = LAST_INSERT_ID(id + 6)",
+        "PATCH /segments/shop/orders?step=20",
+    ];
+    assert_eq!(
+        refused, of_runs,
+        "these alone answer a run by its ends; tinyid's names the step"
+    );
+}
+
 /// What a browser sends for a page of another site, to each port: with the headers that tell of it where HTTP is spoken,
 /// as lines of another protocol elsewhere. The number that comes next afterwards is the one that came next before.
 // claim: P72
@@ -297,7 +233,7 @@ fn a_page_of_another_site_takes_nothing_from_any_face() {
         &[("origin", "null")],
     ];
     for (face, request, _, _) in WAYS {
-        if matches!(*face, "postgres" | "mysql" | "resp" | "idgo") {
+        if matches!(*face, "postgres" | "mysql" | "resp" | "idgo" | "grpc") {
             for line in ["GET /shop.orders HTTP/1.1", "POST / HTTP/1.1"] {
                 let mut page = own.face(face);
                 page.try_send(format!("{line}\r\nHost: x\r\n\r\n{request}\r\n"));
@@ -306,7 +242,8 @@ fn a_page_of_another_site_takes_nothing_from_any_face() {
             }
             continue;
         }
-        let (method, target) = request.split_once(' ').unwrap();
+        let mut words = request.split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
         for (method, pages) in [("GET", of_an_image), ("POST", of_a_form), (method, of_a_form)] {
             for headers in pages {
                 let answer = own.face(face).ask_with(method, target, headers, "");

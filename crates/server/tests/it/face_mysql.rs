@@ -279,6 +279,39 @@ fn sequences_are_asked_as_in_mariadb() {
 }
 
 // claim: P7
+/// What a FEDERATED table of a MariaDB asks, so that a trigger there can take numbers here.
+#[test]
+fn a_table_of_the_database_next_has_a_new_number_in_its_row() {
+    let server = server();
+    let mut my = My::open(&server, "next");
+    let status = my.ask("SHOW TABLE STATUS LIKE 'orders'");
+    assert!(
+        status.ends_with("] orders|SEQUENCE|10|Fixed|1|8|8|0|0|0|NULL|NULL|NULL|NULL|NULL|NULL||"),
+        "{status}"
+    );
+    check(
+        &mut my,
+        &[
+            ("SELECT * FROM `orders` WHERE 1=0", "[id i]"),
+            ("SELECT `id` FROM `orders` LIMIT 0", "[id i]"),
+            ("SELECT `id` FROM `orders`", "[id i] 1"),
+            ("SELECT id, stub FROM orders", "[id i,stub n] 2|NULL"),
+            ("SELECT id FROM other.orders", "ERR 1146 42S02"),
+            ("SELECT id FROM nosuch", "ERR 4091 42S02"),
+        ],
+    );
+    assert!(my.ask("SHOW TABLE STATUS FROM next LIKE 'nosuch'").ends_with(']'));
+    assert!(my.ask("SHOW TABLE").starts_with("ERR 1235 42000"));
+    let mut elsewhere = My::open(&server, "shop");
+    check(
+        &mut elsewhere,
+        &[
+            ("SELECT id FROM next.orders", "[id i] 3"),
+            ("SELECT id FROM orders", "[id i] 3"),
+        ],
+    );
+}
+
 #[test]
 fn definitions_are_made_changed_and_dropped() {
     let server = server();

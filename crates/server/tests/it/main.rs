@@ -8,6 +8,7 @@ mod certificates;
 mod common;
 mod console;
 mod currval;
+mod disputed_clock;
 mod every_face;
 mod explain;
 mod face_cosid;

@@ -914,7 +914,7 @@ fn what_stock_clients_ask_at_the_start_is_answered() {
                 "CONFIG GET maxmemory-policy nothing",
                 "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n",
             ),
-            ("COMMAND COUNT", ":60\r\n"),
+            ("COMMAND COUNT", ":75\r\n"),
             ("COMMAND INFO nothing", "*1\r\n*-1\r\n"),
             (
                 "COMMAND INFO get",

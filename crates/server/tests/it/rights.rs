@@ -161,6 +161,15 @@ fn a_source_needs_a_right_of_its_own_in_every_phase() {
         );
     }
     assert_eq!(step(&server, "mover", &beside("other")).status, 403);
+    // Of several sources each one, whatever they are called together.
+    let master =
+        |source: &str, one: &str| json!({"source": source, "key": "o", "increment": "2", "one": one});
+    for (second, is_forbidden) in [("other", true), ("old", false)] {
+        let mut body = beside("old");
+        body["move"]["masters"] = json!([master("old", "1"), master(second, "2")]);
+        let answer = step(&server, "mover", &body);
+        assert_eq!(answer.status == 403, is_forbidden, "{second}: {}", answer.text());
+    }
     let elsewhere = beside("old").to_string();
     assert_eq!(
         ask(&server, "mover", "PUT", "/v1/moves/other.b", &elsewhere).status,

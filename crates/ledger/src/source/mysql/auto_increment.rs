@@ -17,8 +17,8 @@ use super::shared::{
 use crate::source::fence::Way;
 use crate::source::rows;
 use crate::source::{
-    Counter, Fence, Fenced, Listed, Mend, Note, Source, SourceError, SourceErrorKind, SourceKind,
-    SourceResult, Wanted,
+    Counter, Fence, Fenced, Fill, FillFrom, Listed, Mend, Note, Source, SourceError, SourceErrorKind,
+    SourceKind, SourceResult, Wanted,
 };
 use crate::store::Durability;
 
@@ -385,6 +385,15 @@ impl Source for AutoIncrement {
 
     fn mend(&self, counter: &Counter, mend: Mend) -> Option<String> {
         super::mend::generated(counter, mend)
+    }
+
+    fn fill(&self, counter: &Counter, name: &str, from: &FillFrom) -> Option<Fill> {
+        let is_of_face = self.worker_bits.is_some();
+        (!is_of_face).then(|| super::fill::generated(counter, name, from))
+    }
+
+    fn unfill(&self, counter: &Counter, name: &str) -> Vec<String> {
+        super::fill::unfill(counter, name)
     }
 
     fn rights<'a>(&'a self, key: &'a str, way: Way) -> SourceResult<'a, Vec<String>> {

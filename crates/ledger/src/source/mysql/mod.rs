@@ -16,6 +16,7 @@
 mod auto_increment;
 mod bounds;
 mod drawn;
+mod fill;
 mod generated;
 pub(super) mod mend;
 mod sequence;

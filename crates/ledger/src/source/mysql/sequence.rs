@@ -16,8 +16,8 @@ use super::shared::{
 };
 use crate::source::fence::Way;
 use crate::source::{
-    ColumnUse, Counter, Fence, Fenced, How, Listed, Mend, Note, Source, SourceError, SourceErrorKind,
-    SourceKind, SourceResult, Wanted,
+    ColumnUse, Counter, Fence, Fenced, Fill, FillFrom, How, Listed, Mend, Note, Source, SourceError,
+    SourceErrorKind, SourceKind, SourceResult, Wanted,
 };
 use crate::store::sql::row::{Arg, Column};
 use crate::store::{Durability, Outcome};
@@ -434,6 +434,10 @@ impl Source for Sequences {
 
     fn mend(&self, counter: &Counter, mend: Mend) -> Option<String> {
         super::mend::sequence(counter, mend)
+    }
+
+    fn fill(&self, counter: &Counter, _: &str, _: &FillFrom) -> Option<Fill> {
+        super::fill::sequence(counter)
     }
 
     fn rights<'a>(&'a self, key: &'a str, way: Way) -> SourceResult<'a, Vec<String>> {

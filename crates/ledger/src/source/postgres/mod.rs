@@ -15,6 +15,7 @@
 //! log in its own transaction, which everybody may do.
 
 mod change;
+mod fill;
 mod key;
 mod mend;
 mod note;
@@ -30,8 +31,8 @@ use self::sequence::Sequence;
 use super::kind::Place;
 use super::link::{Held, Link};
 use super::{
-    Counter, Engine, Fence, Fenced, KEYS_MAX, Listed, Mend, Note, Source, SourceError, SourceErrorKind,
-    SourceKind, SourceResult, SourceSettings, Wanted, Way,
+    Counter, Engine, Fence, Fenced, Fill, FillFrom, KEYS_MAX, Listed, Mend, Note, Source, SourceError,
+    SourceErrorKind, SourceKind, SourceResult, SourceSettings, Wanted, Way,
 };
 use crate::store::Durability;
 use crate::store::postgres::Postgres;
@@ -160,6 +161,14 @@ impl Source for Sequences {
 
     fn mend(&self, counter: &Counter, mend: Mend) -> Option<String> {
         mend::mend(counter, mend)
+    }
+
+    fn fill(&self, counter: &Counter, name: &str, from: &FillFrom) -> Option<Fill> {
+        fill::fill(counter, name, from)
+    }
+
+    fn unfill(&self, counter: &Counter, name: &str) -> Vec<String> {
+        fill::unfill(counter, name)
     }
 
     fn rights<'a>(&'a self, key: &'a str, way: Way) -> SourceResult<'a, Vec<String>> {

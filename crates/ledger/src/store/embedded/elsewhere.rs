@@ -2,7 +2,11 @@
 //!
 //! ```text
 //!   STATE/folders/5f0c….    00000000000000000042 9b1e… /var/lib/mint/mint-data
+//!                           1793491200000
 //! ```
+//!
+//! The second line is the time that ids had, in milliseconds since 1970: what a store that is put back or begun anew at
+//! this place goes on from, where its own memory of it is older or gone.
 //!
 //! An image of a whole volume brings everything back that is on it, so only what lies elsewhere can tell. Written at a
 //! start, with every heartbeat and at a stop, always after the witness has acknowledged: never ahead of it. Where
@@ -15,6 +19,8 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
+
+use mintage::Timestamp;
 
 use super::private;
 
@@ -33,6 +39,8 @@ pub(super) struct Noted {
     pub(super) lsn: u64,
     pub(super) opening: u128,
     pub(super) folder: String,
+    /// The time that ids had; older programs tell none.
+    pub(super) time: Option<Timestamp>,
 }
 
 impl Elsewhere {
@@ -71,9 +79,10 @@ impl Elsewhere {
             .filter(|noted| noted.opening != self.opening)
     }
 
-    /// Writes how far the folder got; synced if `now`.
-    pub(super) fn note(&self, lsn: u64, now: bool) -> io::Result<()> {
-        let line = format!("{lsn:020} {:032x} {}\n", self.opening, self.folder);
+    /// Writes how far the folder got, and the time that ids have; synced if `now`.
+    pub(super) fn note(&self, lsn: u64, time: Timestamp, now: bool) -> io::Result<()> {
+        let time_ms = time.unix_millis();
+        let line = format!("{lsn:020} {:032x} {}\n{time_ms}\n", self.opening, self.folder);
         self.file.write_all_at(line.as_bytes(), 0)?;
         self.file.set_len(line.len() as u64)?;
         if now { self.file.sync_data() } else { Ok(()) }
@@ -91,12 +100,15 @@ impl Noted {
         let mut bytes = Vec::new();
         file.take(LINE_MAX_BYTES).read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
-        let mut words = text.lines().next().unwrap_or_default().splitn(3, ' ');
+        let mut lines = text.lines();
+        let mut words = lines.next().unwrap_or_default().splitn(3, ' ');
+        let time_ms = lines.next().and_then(|digits| digits.parse().ok());
         let mut noted = || {
             Some(Noted {
                 lsn: words.next().filter(|digits| digits.len() == 20)?.parse().ok()?,
                 opening: u128::from_str_radix(words.next().filter(|digits| digits.len() == 32)?, 16).ok()?,
                 folder: words.next()?.to_string(),
+                time: time_ms.map(Timestamp::from_unix_millis),
             })
         };
         Ok(noted())
@@ -119,6 +131,12 @@ pub(super) fn were_here(state: &Path, folder: &Path) -> Vec<(PathBuf, Noted)> {
         .filter_map(|note| read(note.path()))
         .filter(|(_, noted)| noted.folder == here)
         .collect()
+}
+
+/// The newest time that ids had of stores that were in this folder.
+pub(super) fn newest_time(state: Option<&Path>, folder: &Path) -> Option<Timestamp> {
+    let notes = were_here(state?, folder);
+    notes.into_iter().filter_map(|(_, noted)| noted.time).max()
 }
 
 /// A folder's place without links, whether it is there or not, on one line.

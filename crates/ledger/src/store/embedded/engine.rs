@@ -317,7 +317,8 @@ impl Engine {
     }
 
     fn beat(&mut self) {
-        match self.folder.beat(self.runtime.wall()) {
+        let time = self.shared.time(&*self.runtime);
+        match self.folder.beat(time) {
             Ok(()) => self.trouble.beat = Repeats::default(),
             Err(error) => {
                 if let Some(count) = self.trouble.beat.failed(self.runtime.boottime()) {
@@ -332,7 +333,7 @@ impl Engine {
                 other.folder
             ));
         }
-        match elsewhere.note(self.witness.next_lsn(), false) {
+        match elsewhere.note(self.witness.next_lsn(), time, false) {
             Ok(()) => self.trouble.elsewhere = Repeats::default(),
             Err(error) => {
                 if let Some(count) = self.trouble.elsewhere.failed(self.runtime.boottime()) {
@@ -368,11 +369,12 @@ impl Engine {
         }
         self.forget_wrong_clock();
         self.identity.clean = true;
-        self.identity.heartbeat_ms = self.identity.heartbeat_ms.max(self.runtime.wall().unix_millis());
+        let time = self.shared.time(&*self.runtime);
+        self.identity.heartbeat_ms = self.identity.heartbeat_ms.max(time.unix_millis());
         self.folder.write_identity(&self.identity, true)?;
         // Failing costs a protection, and the store is whole.
         if let Some(elsewhere) = self.elsewhere.take().filter(|noted| noted.other().is_none()) {
-            let _ = elsewhere.note(self.witness.next_lsn(), true);
+            let _ = elsewhere.note(self.witness.next_lsn(), time, true);
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ mod witness;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -129,7 +129,19 @@ struct Shared {
     stopped: OnceLock<StoreError>,
     /// The wall clock was confirmed, and the stored heartbeat is to be written by it.
     clock_confirmed: AtomicBool,
+    /// What ids read when that was told last, in milliseconds since 1970; 0: nobody has told.
+    vouched_ms: AtomicI64,
     stats: Stats,
+}
+
+impl Shared {
+    /// The time to write down: that of the ids, which follows no wrong clock, or the wall clock's where nobody makes any.
+    fn time(&self, runtime: &dyn Runtime) -> Timestamp {
+        match self.vouched_ms.load(Ordering::Acquire) {
+            0 => runtime.wall(),
+            ms => Timestamp::from_unix_millis(ms),
+        }
+    }
 }
 
 /// What tests turn.
@@ -454,6 +466,10 @@ impl Store for EmbeddedStore {
 
     fn clock_confirmed(&self) {
         self.shared.clock_confirmed.store(true, Ordering::Release);
+    }
+
+    fn vouch(&self, now: Timestamp) {
+        self.shared.vouched_ms.store(now.unix_millis(), Ordering::Release);
     }
 
     fn stopped(&self) -> Option<StoreError> {

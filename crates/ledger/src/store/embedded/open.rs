@@ -10,7 +10,7 @@ use mintage::Timestamp;
 
 use super::super::{StoreError, StoreSettings, Value};
 use super::database::{Database, Meta, Row, Stamp, refuse};
-use super::elsewhere::{Elsewhere, were_here};
+use super::elsewhere::{Elsewhere, newest_time, were_here};
 use super::engine::{Engine, row_record};
 use super::folder::{Content, DATABASE, Folder, Identity, WITNESS};
 use super::inode::{Inode, copied_up};
@@ -127,6 +127,7 @@ fn create(
         engine.rewrite(vec![(key_hash(&key), row)])?;
     }
     engine.folder.end_creation()?;
+    let last_wall = newest_time(state, engine.folder.path());
     if let Some(state) = state {
         // Of this place the notes tell of the store that is made now, and of no other.
         for (note, _) in were_here(state, engine.folder.path()) {
@@ -134,15 +135,19 @@ fn create(
         }
     }
     engine.elsewhere = elsewhere(&engine.folder, state, &id, None, &*engine.runtime)?;
-    note_start(engine.elsewhere.as_ref(), &engine.witness);
-    Ok((
-        engine,
-        OpenReport {
-            created: true,
-            clean: true,
-            ..OpenReport::default()
-        },
-    ))
+    note_start(
+        engine.elsewhere.as_ref(),
+        &engine.witness,
+        last_wall.map_or(wall, |last| last.max(wall)),
+    );
+    let report = OpenReport {
+        created: true,
+        clean: true,
+        last_wall,
+        held_wall: last_wall.filter(|last| wall < *last),
+        ..OpenReport::default()
+    };
+    Ok((engine, report))
 }
 
 /// Every later start.
@@ -181,7 +186,8 @@ fn load(
     };
 
     let wall = runtime.wall();
-    let mut report = describe(&before, folder.last_beat(), wall, &testimony, &found);
+    let beat = folder.last_beat().max(newest_time(state, folder.path()));
+    let mut report = describe(&before, beat, wall, &testimony, &found);
     warn_stale(&folder, &mut report, wall);
     let scan = &testimony.scan;
     let doubtful = scan.torn || scan.damaged_copies > 0 || found.unwitnessed > 0;
@@ -226,7 +232,11 @@ fn load(
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;
-    note_start(elsewhere.as_ref(), &witness);
+    note_start(
+        elsewhere.as_ref(),
+        &witness,
+        report.last_wall.map_or(wall, |last| last.max(wall)),
+    );
     let engine = Engine {
         inode: inode(&folder)?,
         folder,
@@ -290,8 +300,8 @@ fn elsewhere(
     }
 }
 
-fn note_start(elsewhere: Option<&Elsewhere>, witness: &Witness) {
-    if let Some(Err(error)) = elsewhere.map(|noted| noted.note(witness.next_lsn(), false)) {
+fn note_start(elsewhere: Option<&Elsewhere>, witness: &Witness, time: Timestamp) {
+    if let Some(Err(error)) = elsewhere.map(|noted| noted.note(witness.next_lsn(), time, false)) {
         tracing::debug!(%error, "how far the store got cannot be noted in the state folder");
     }
 }

@@ -5,10 +5,13 @@ use std::sync::OnceLock;
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
+use super::super::answered::{ANSWERS_ANOTHER, number_of_call};
 use super::super::link::{Failure, InitRecord};
 use super::super::{Key, StoreErrorKind, Value, Version, Versioned};
 
-/// One script, and how the server calls it.
+/// One script, and how the server calls it. The last argument is a number of the call's own, and its answer begins with
+/// that: Redis numbers nothing itself, and where something in between repeats an answer, each that follows is taken for
+/// the next one's.
 pub(super) struct Script {
     text: &'static str,
     /// The server's name for the text, its SHA-1.
@@ -18,7 +21,11 @@ pub(super) struct Script {
 macro_rules! script {
     ($name:ident, $($file:literal),+) => {
         pub(super) static $name: Script = Script {
-            text: concat!($(include_str!($file)),+),
+            text: concat!(
+                "local function answer()\n",
+                $(include_str!($file),)+
+                "\nend\nreturn {ARGV[#ARGV], answer()}"
+            ),
             sha: OnceLock::new(),
         };
     };
@@ -68,12 +75,14 @@ impl Script {
         keys: &[&str],
         args: Vec<Vec<u8>>,
     ) -> Result<Answer, Failure> {
+        let number = number_of_call();
         let call = |how: &str, script: &str| {
             let mut command = redis::cmd(how);
             command.arg(script).arg(keys.len()).arg(keys);
             for arg in &args {
                 command.arg(arg.as_slice());
             }
+            command.arg(number);
             command
         };
         let sha = self.sha.get_or_init(|| sha1_hex(self.text));
@@ -83,7 +92,10 @@ impl Script {
         {
             answer = call("EVAL", self.text).query_async(&mut connection).await;
         }
-        let parts: Vec<Vec<u8>> = answer.map_err(failure)?;
+        let (answered, parts): (u64, Vec<Vec<u8>>) = answer.map_err(failure)?;
+        if answered != number {
+            return Err(Failure::Lost(ANSWERS_ANOTHER.to_string()));
+        }
         read(&parts).ok_or_else(|| {
             let shown: Vec<_> = parts.iter().map(|part| String::from_utf8_lossy(part)).collect();
             let shown: String = shown.join(" ").chars().take(200).collect();

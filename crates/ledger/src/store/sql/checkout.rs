@@ -12,10 +12,20 @@ use super::identity::{Head, check_head, damaged, emptied};
 use super::row::{Arg, Row};
 use super::session::{Dialect, Fault, Session, Sort};
 use super::statements::REGISTER;
+use crate::store::answered::{ANSWERS_ANOTHER, number_of_call};
 use crate::store::{Class, Key, Outcome, StoreError, StoreErrorKind, Versioned};
 
 /// How old the last look at class, cluster id and schema may be.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
+
+/// What tells that the answer to a write is its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// The number that it was given as its last parameter.
+    ItsNumber,
+    /// Nothing: MySQL answers a DELETE with how many rows there were. It grants nobody anything.
+    HowMany,
+}
 
 /// A connection in use. What is not given back with [`Checkout::done`] is closed: a call may be under way on it.
 pub(super) struct Checkout<'a, D: Dialect> {
@@ -55,16 +65,32 @@ impl<D: Dialect> Checkout<'_, D> {
         }
     }
 
-    pub(super) async fn write(&mut self, sql: &Arc<str>, args: &[Arg<'_>]) -> Result<u64, Fault> {
-        let store = self.store;
-        match within(
-            &*store.eyes.runtime,
-            self.until,
-            self.kept.session.execute(sql, args),
-        )
-        .await
-        {
-            Some(answer) => answer.map_err(|error| Fault::new(&store.eyes.dialect, &error)),
+    /// Runs a write; an answer with another number than the write was given is another write's.
+    pub(super) async fn write(
+        &mut self,
+        sql: &Arc<str>,
+        args: &[Arg<'_>],
+        answers: Answers,
+    ) -> Result<u64, Fault> {
+        let (store, session) = (self.store, &mut self.kept.session);
+        let number = number_of_call() as i64;
+        let asked = async {
+            match answers {
+                Answers::HowMany => session.execute(sql, args).await.map(|rows| (rows, number)),
+                Answers::ItsNumber => {
+                    let args = [args, &[Arg::Int(number)]].concat();
+                    let (rows, answered) = session.write(sql, &args).await?;
+                    Ok((rows, answered.unwrap_or_default()))
+                }
+            }
+        };
+        match within(&*store.eyes.runtime, self.until, asked).await {
+            Some(Ok((1, answered))) if answered != number => Err(Fault {
+                sort: Sort::Unclear,
+                text: ANSWERS_ANOTHER.to_string(),
+            }),
+            Some(Ok((rows, _))) => Ok(rows),
+            Some(Err(error)) => Err(Fault::new(&store.eyes.dialect, &error)),
             None => Err(Fault::late(store.eyes.settings.request_timeout)),
         }
     }
@@ -113,7 +139,16 @@ impl<D: Dialect> Checkout<'_, D> {
     pub(super) async fn read(&mut self, what: &str, key: &Key) -> Result<Option<Versioned>, StoreError> {
         let sql = Arc::clone(&self.store.eyes.statements.get);
         let rows = self.rows(what, &sql, &[Arg::Text(key.as_str())]).await?;
-        Ok(self.store.register(&rows[0])?.map(|(_, found)| found))
+        match self.store.register(&rows[0])? {
+            Some((other, _)) if other != *key => {
+                let fault = Fault {
+                    sort: Sort::Unclear,
+                    text: ANSWERS_ANOTHER.to_string(),
+                };
+                Err(self.failed(fault, what, Outcome::NotDone))
+            }
+            found => Ok(found.map(|(_, found)| found)),
+        }
     }
 
     /// Whether the last look still counts.

@@ -316,9 +316,12 @@ impl<D: Dialect> Eyes<D> {
         let (statements, store) = (&self.statements, self.dialect.label());
         let (none, zero) = (Arg::Text(""), Arg::Int(0));
         let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
-            (&statements.insert, &[none, zero, none, none, none]),
-            (&statements.update, &[zero, none, none, none, zero, zero, none]),
-            (&statements.add, &[zero, none, none, zero, zero, none]),
+            (&statements.insert, &[none, zero, none, none, none, zero]),
+            (
+                &statements.update,
+                &[zero, none, none, none, zero, zero, none, zero],
+            ),
+            (&statements.add, &[zero, none, none, zero, zero, none, zero]),
             (&statements.delete, &[none, zero, none]),
         ];
         for (sql, args) in writes {

@@ -40,7 +40,7 @@ use super::{
     StoreSettings, Value, Version, Versioned,
 };
 use crate::runtime::Runtime;
-use checkout::{Checkout, is_final};
+use checkout::{Answers, Checkout, is_final};
 use connections::{CONNECTIONS_MAX, Connections, Kept};
 use eyes::{ATTEMPT_MAX, Eyes, attempt, within};
 use identity::{Known, damaged, hex, read_hex};
@@ -210,7 +210,7 @@ impl<D: Dialect> SqlStore<D> {
         &self,
         what: &str,
         key: &Key,
-        write: Option<(&Arc<str>, &[Arg<'_>])>,
+        write: Option<(&Arc<str>, &[Arg<'_>], Answers)>,
         done: Version,
         judge: impl Fn(Option<Current>) -> Result<Verdict, StoreError>,
     ) -> Result<Cas, StoreError> {
@@ -232,7 +232,7 @@ impl<D: Dialect> SqlStore<D> {
         for _ in 0..ATTEMPTS_MAX {
             match write {
                 None => {}
-                Some((sql, args)) => match checkout.write(sql, args).await {
+                Some((sql, args, answers)) => match checkout.write(sql, args, answers).await {
                     Ok(0) => {}
                     Ok(1) => {
                         checkout.done();
@@ -298,7 +298,7 @@ impl<D: Dialect> SqlStore<D> {
         let judge = |current| judge_set(key, current, expected, &new, marks);
         let Some(version) = expected else {
             let args = [name, values[0], values[1], values[2], cluster];
-            let write = Some((&self.eyes.statements.insert, &args[..]));
+            let write = Some((&self.eyes.statements.insert, &args[..], Answers::ItsNumber));
             return self.conditionally(&what, key, write, Version::of(1), judge).await;
         };
         let args = [
@@ -310,7 +310,8 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(highest),
             cluster,
         ];
-        let write = can_be_stored(version).then_some((&self.eyes.statements.update, &args[..]));
+        let update = (&self.eyes.statements.update, &args[..], Answers::ItsNumber);
+        let write = can_be_stored(version).then_some(update);
         self.conditionally(
             &what,
             key,
@@ -333,7 +334,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(i64::MAX - as_int(claim.add)),
             Arg::Text(&self.cluster),
         ];
-        let write = fits.then_some((&self.eyes.statements.add, &args[..]));
+        let write = fits.then_some((&self.eyes.statements.add, &args[..], Answers::ItsNumber));
         let judge = |current| {
             Ok(match judge_claim(claim, current)? {
                 Some((version, _)) => Verdict::Go(version),
@@ -351,7 +352,8 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(as_int(expected.number())),
             Arg::Text(&self.cluster),
         ];
-        let write = can_be_stored(expected).then_some((&self.eyes.statements.delete, &args[..]));
+        let delete = (&self.eyes.statements.delete, &args[..], Answers::HowMany);
+        let write = can_be_stored(expected).then_some(delete);
         let what = format!("cannot remove {key}");
         self.conditionally(&what, key, write, expected, |current| {
             judge_remove(key, current, expected)

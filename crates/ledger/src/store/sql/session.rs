@@ -20,6 +20,13 @@ pub(crate) trait Session: Send + Sized + 'static {
         args: &'a [Arg<'a>],
     ) -> BoxFuture<'a, Result<u64, sqlx::Error>>;
 
+    /// The same of a write that answers a number with what it matched: how many rows, and that number.
+    fn write<'a>(
+        &'a mut self,
+        sql: &Arc<str>,
+        args: &'a [Arg<'a>],
+    ) -> BoxFuture<'a, Result<(u64, Option<i64>), sqlx::Error>>;
+
     /// Runs a query and answers all its rows, with the columns of `shape`.
     fn rows<'a>(
         &'a mut self,
@@ -38,9 +45,9 @@ pub(crate) trait Session: Send + Sized + 'static {
     fn end(self) -> BoxFuture<'static, ()>;
 }
 
-/// Implements [`Session`] for a connection of sqlx; the two drivers differ only in their types.
+/// Implements [`Session`] for a connection of sqlx; the two drivers differ in their types and in what answers a write.
 macro_rules! session {
-    ($connection:ty) => {
+    ($connection:ty, $run:ident, $written:expr) => {
         impl $crate::store::sql::session::Session for $connection {
             fn execute<'a>(
                 &'a mut self,
@@ -58,6 +65,25 @@ macro_rules! session {
                     }
                     let answer = $crate::store::sql::warned::unwarned(query.execute(self));
                     Ok(answer.await?.rows_affected())
+                })
+            }
+
+            fn write<'a>(
+                &'a mut self,
+                sql: &std::sync::Arc<str>,
+                args: &'a [Arg<'a>],
+            ) -> $crate::runtime::BoxFuture<'a, Result<(u64, Option<i64>), sqlx::Error>> {
+                let sql = sqlx::AssertSqlSafe(std::sync::Arc::clone(sql));
+                Box::pin(async move {
+                    let mut query = sqlx::query(sql);
+                    for arg in args {
+                        query = match *arg {
+                            Arg::Text(text) => query.bind(text),
+                            Arg::Int(int) => query.bind(int),
+                        };
+                    }
+                    let answer = $crate::store::sql::warned::unwarned(query.$run(self)).await?;
+                    ($written)(answer)
                 })
             }
 

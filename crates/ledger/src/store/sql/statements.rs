@@ -23,6 +23,11 @@ pub(crate) struct Texts {
     pub(in super::super) numbered: bool,
     /// What makes an insert of an existing key match no row; where empty, it fails as [`super::session::Sort::Duplicate`].
     pub(in super::super) unless_there: &'static str,
+    /// The condition or the clause with which a write that matched answers the number that it was given, as its last
+    /// parameter: one of the two, the other is empty.
+    pub(in super::super) numbers: &'static str,
+    /// See `numbers`; at the very end.
+    pub(in super::super) returns: &'static str,
     /// The server's clock, in microseconds since 1970.
     pub(in super::super) wall: &'static str,
     /// The age of `written_at` in whole seconds.
@@ -40,11 +45,11 @@ pub(in super::super) struct Statements {
     pub(super) page_from: Arc<str>,
     /// `(key before, end, limit)` -> rows as `page_from`.
     pub(super) page_after: Arc<str>,
-    /// `(key, mark, token, body, cluster)`
+    /// `(key, mark, token, body, cluster, number)`
     pub(super) insert: Arc<str>,
-    /// `(mark, token, body, key, version, highest old mark, cluster)`
+    /// `(mark, token, body, key, version, highest old mark, cluster, number)`
     pub(super) update: Arc<str>,
-    /// `(add, token, key, version, highest old mark, cluster)`
+    /// `(add, token, key, version, highest old mark, cluster, number)`
     pub(super) add: Arc<str>,
     /// `(key, version, cluster)`
     pub(super) delete: Arc<str>,
@@ -122,16 +127,18 @@ impl Statements {
             insert: text(format!(
                 "INSERT INTO mint_register (`key`, version, mark, token, body, written_at) \
                  SELECT ?, 1, ?, ?, ?, CURRENT_TIMESTAMP(6) FROM mint_meta m JOIN {sentinel} \
-                 WHERE m.one = 1 AND m.cluster_id = ? AND m.schema_version = {SCHEMA_VERSION}{}",
-                texts.unless_there
+                 WHERE m.one = 1 AND m.cluster_id = ? AND m.schema_version = {SCHEMA_VERSION}{}{}{}",
+                texts.numbers, texts.unless_there, texts.returns
             )),
             update: text(format!(
                 "UPDATE mint_register SET version = version + 1, mark = ?, token = ?, body = ?, {now} \
-                 WHERE `key` = ? AND version = ? AND mark <= ? AND {ours}"
+                 WHERE `key` = ? AND version = ? AND mark <= ? AND {ours}{}{}",
+                texts.numbers, texts.returns
             )),
             add: text(format!(
                 "UPDATE mint_register SET version = version + 1, mark = mark + ?, token = ?, {now} \
-                 WHERE `key` = ? AND version = ? AND mark <= ? AND {ours}"
+                 WHERE `key` = ? AND version = ? AND mark <= ? AND {ours}{}{}",
+                texts.numbers, texts.returns
             )),
             delete: text(format!(
                 "DELETE FROM mint_register WHERE `key` = ? AND version = ? AND mark = 0 AND {ours}"

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use zookeeper_client::Error;
-
-use super::connect::{Connection, ZooKeeper, failure};
+use super::client::{Client, Code, Error, get_children, get_data};
+use super::connect::{ZooKeeper, failure};
 use crate::runtime::Runtime;
 use crate::store::browse::answered_within;
 use crate::store::link::{Driver, Failure};
@@ -24,7 +23,7 @@ pub(crate) struct ZooKeeperNodes {
 /// A session for one look.
 pub(crate) struct Look<'a> {
     nodes: &'a ZooKeeperNodes,
-    connection: Connection,
+    client: Client,
 }
 
 /// How many nodes are asked for at once.
@@ -38,7 +37,7 @@ impl ZooKeeperNodes {
         runtime: Arc<dyn Runtime>,
     ) -> Result<ZooKeeperNodes, StoreError> {
         Ok(ZooKeeperNodes {
-            driver: ZooKeeper::new(rest, settings.request_timeout, Arc::clone(&runtime))?,
+            driver: ZooKeeper::new(rest, settings, Arc::clone(&runtime))?,
             connect_timeout: settings.connect_timeout,
             request_timeout: settings.request_timeout,
             runtime,
@@ -58,9 +57,9 @@ impl ZooKeeperNodes {
     /// Begins a session.
     pub(crate) async fn look(&self) -> Result<Look<'_>, StoreError> {
         // Every server may be asked in vain before one answers.
-        let connected = self.within(self.connect_timeout * 5, self.driver.connect());
+        let connected = self.within(self.connect_timeout * 5, self.driver.begin());
         Ok(Look {
-            connection: connected.await?,
+            client: connected.await?,
             nodes: self,
         })
     }
@@ -79,17 +78,12 @@ impl Look<'_> {
     /// such node.
     pub(crate) async fn children(&self, path: &str) -> Result<Option<(Vec<String>, u64)>, StoreError> {
         let asked = async {
-            let client = self.connection.live()?;
-            // Sent one after the other: the server that answers has caught up.
-            let sync = client.sync("/");
-            let children = client.get_children(path);
-            sync.await.map_err(|error| failure(&error))?;
-            match children.await {
+            match self.client.ask_one_now(get_children(path)).await {
                 Ok((mut names, stat)) => {
                     names.sort_unstable();
                     Ok(Some((names, u64::try_from(stat.cversion).unwrap_or(0))))
                 }
-                Err(Error::NoNode) => Ok(None),
+                Err(Error::Answered(Code::NO_NODE)) => Ok(None),
                 Err(error) => Err(unreadable(path, &error)),
             }
         };
@@ -101,13 +95,17 @@ impl Look<'_> {
         let mut all = Vec::with_capacity(paths.len());
         for batch in paths.chunks(BATCH) {
             let asked = async {
-                let client = self.connection.live()?;
-                let answers: Vec<_> = batch.iter().map(|path| client.get_data(path)).collect();
+                let asked = batch.iter().map(|path| get_data(path));
+                let answers = self
+                    .client
+                    .ask_all(asked)
+                    .await
+                    .map_err(|error| failure(&error))?;
                 let mut found = Vec::with_capacity(batch.len());
                 for (path, answer) in batch.iter().zip(answers) {
-                    found.push(match answer.await {
+                    found.push(match answer {
                         Ok((data, _)) => Some(data),
-                        Err(Error::NoNode) => None,
+                        Err(Error::Answered(Code::NO_NODE)) => None,
                         Err(error) => return Err(unreadable(path, &error)),
                     });
                 }
@@ -121,7 +119,7 @@ impl Look<'_> {
 
 fn unreadable(path: &str, error: &Error) -> Failure {
     match error {
-        Error::NoAuth => Failure::Refused(
+        Error::Answered(Code::NO_AUTH) => Failure::Refused(
             StoreErrorKind::Denied,
             format!(
                 "this account may not read {path}: give it the right, as in setAcl {path} world:anyone:r"

@@ -1,32 +1,26 @@
 //! How a ZooKeeper ensemble is reached, and who answers there.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-
-use tokio::sync::oneshot;
-use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult, SessionState};
 
 use super::super::address::{Address, invalid};
 use super::super::link::{Answering, Driver, Failure, InitRecord};
-use super::super::{Class, Durability, Setting, Standing, StoreError, StoreErrorKind, record};
+use super::super::settings::StoreSettings;
+use super::super::{Class, Durability, Outcome, Setting, Standing, StoreError, StoreErrorKind, record};
+use super::client::{Acl, Ask, Client, Code, Ensemble, Error, Read, exists, get_acl, get_data, multi_read};
 use super::names::Names;
 use super::tls::Tls;
 use crate::runtime::{BoxFuture, Runtime};
 
-/// The way to an ensemble. The driver keeps one session and changes servers by itself; a session never spans two
-/// ensembles, and no server takes a client that has seen more than it has.
+/// The way to an ensemble. A session changes servers by itself; it never spans two ensembles, and no server takes a
+/// client that has seen more than it has.
 #[derive(Clone)]
 pub(in crate::store) struct ZooKeeper {
-    /// Hosts as the driver wants them.
-    hosts: String,
-    tls: Option<Arc<Tls>>,
-    digest: Option<Vec<u8>>,
+    ensemble: Arc<Ensemble>,
     place: String,
     pub(super) names: Names,
     /// After how many writes a register moves to a fresh node.
     pub(super) writes_per_node: i32,
-    session_timeout: Duration,
-    runtime: Arc<dyn Runtime>,
 }
 
 /// What every write compares: the meta record's version, and the node that carries the cluster id in its name.
@@ -43,53 +37,30 @@ pub(in crate::store) struct MetaStamp {
 pub(in crate::store) struct Connection {
     pub(super) client: Client,
     pub(super) acls: Arc<[Acl]>,
-    end: Arc<End>,
-}
-
-/// Ends a session's thread when it is dropped, or at once. The driver keeps what was asked while it had no
-/// connection and sends it on the next one, however late; with its thread, all that ends.
-#[derive(Debug)]
-struct End {
-    alive: Mutex<Option<oneshot::Sender<()>>>,
-}
-
-impl Connection {
-    /// The client, if its session has a connection.
-    pub(super) fn live(&self) -> Result<&Client, Failure> {
-        match self.client.state() {
-            SessionState::SyncConnected => Ok(&self.client),
-            state => Err(Failure::Useless(
-                StoreErrorKind::Unavailable,
-                format!("the session is {state:?}"),
-            )),
-        }
-    }
 }
 
 /// Long enough for a pause of the program, short enough for the server to forget one that is gone.
 const SESSION_TIMEOUT_MIN: Duration = Duration::from_secs(10);
 
-/// The driver gives a connection up that is silent for two fifths of the session's timeout; an answer may take as
-/// long as is allowed. (The server may grant less: twenty of its ticks unless told otherwise.)
+/// A connection is given up that is silent for two thirds of the session's timeout; an answer may take as long as is
+/// allowed. (The server may grant less: twenty of its ticks unless told otherwise.)
 fn session_timeout(request_timeout: Duration) -> Duration {
-    (request_timeout * 5 / 2).max(SESSION_TIMEOUT_MIN)
+    (request_timeout * 3 / 2).max(SESSION_TIMEOUT_MIN)
 }
 
 /// ZooKeeper's versions end at 2^31 - 1; this leaves room for all that are on their way.
 const WRITES_PER_NODE: i32 = 2_000_000_000;
 
-/// How often every server is asked for a session. The driver sends the account behind its first request, and a server
-/// whose connections are Netty's (all with TLS) sometimes answers both in the wrong order, which the driver takes for
-/// damage: one of its threads may end the wait for the session before another has sent the answer.
-const ATTEMPTS: u32 = 5;
+/// The longest answer that is taken: the names of some 500,000 registers.
+const ANSWER_BYTES: usize = 16 << 20;
 
-const OPTIONS: &str = "tls, tls_ca, tls_cert, tls_key, writes_per_node";
+const OPTIONS: &str = "tls, tls_ca, tls_cert, tls_key, writes_per_node, answer_bytes";
 
 impl ZooKeeper {
     /// Checks a URL, without connecting: `//[USER:PASSWORD@]HOST[:PORT][,…][/CHROOT][?tls=on&…]`.
     pub(super) fn new(
         rest: &str,
-        request_timeout: Duration,
+        settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<ZooKeeper, StoreError> {
         let bad = |why: &str| invalid(format!("store zookeeper: {why}"));
@@ -101,6 +72,14 @@ impl ZooKeeper {
                 .ok()
                 .filter(|n| (1..=WRITES_PER_NODE).contains(n))
                 .ok_or_else(|| bad("writes_per_node is a number from 1 to 2000000000"))?,
+        };
+        let answer_bytes = match address.take_option("answer_bytes") {
+            None => ANSWER_BYTES,
+            Some(digits) => digits
+                .parse()
+                .ok()
+                .filter(|n| (1 << 20..=1 << 30).contains(n))
+                .ok_or_else(|| bad("answer_bytes is a number from 1048576 to 1073741824"))?,
         };
         let tls = address.take_tls_if_on()?;
         address.no_more_options(OPTIONS)?;
@@ -118,104 +97,92 @@ impl ZooKeeper {
             return Err(bad("its chroot is a path of names of [A-Za-z0-9_.:-]"));
         }
         Ok(ZooKeeper {
-            hosts: address.host_list(),
-            tls: match tls {
-                Some(files) => Some(Arc::new(Tls::new(&files, &address.hosts)?)),
-                None => None,
-            },
-            digest,
             place: match chroot {
                 "" => format!("zookeeper://{}", address.host_list()),
                 chroot => format!("zookeeper://{}/{chroot}", address.host_list()),
             },
             names: Names::under(chroot),
             writes_per_node,
-            session_timeout: session_timeout(request_timeout),
-            runtime,
+            ensemble: Arc::new(Ensemble {
+                tls: match tls {
+                    Some(files) => Some(Tls::new(&files, &address.hosts)?),
+                    None => None,
+                },
+                hosts: address.hosts,
+                digest,
+                session_timeout: session_timeout(settings.request_timeout),
+                connect_timeout: settings.connect_timeout,
+                answer_bytes,
+                runtime,
+            }),
         })
     }
 
-    /// A session, and the access list for new nodes.
-    async fn session(&self) -> Result<(Client, Vec<Acl>), Failure> {
-        let mut attempt = 1;
-        let client = loop {
-            let error = match self.begin().await {
-                Ok(client) => break client,
-                Err(error @ Error::AuthFailed) => return Err(failure(&error)),
-                Err(error) => error,
-            };
-            let faults = match &self.tls {
-                Some(tls) => tls.faults().await,
-                None => Vec::new(),
-            };
-            let may_pass = self.tls.as_ref().is_none_or(|tls| faults.len() < tls.hosts());
-            if may_pass && matches!(error, Error::NoHosts) && attempt < ATTEMPTS {
-                attempt += 1;
-                continue;
-            }
-            // No session, so nothing was asked.
-            let why = match faults.is_empty() {
-                true => error.to_string(),
-                false => faults.join("; "),
-            };
-            return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
-        };
-        match client.get_acl(&self.names.register).await {
-            Ok((acls, _)) => Ok((client, acls)),
-            // The probe will say what this means.
-            Err(Error::NoNode | Error::NoAuth) => Ok((client, self.acls())),
-            Err(error) => Err(failure(&error)),
-        }
-    }
-
-    /// Asks every server once for a session.
-    async fn begin(&self) -> Result<Client, Error> {
-        let mut connector = Client::connector()
-            .with_session_timeout(self.session_timeout)
-            .with_fail_eagerly();
-        if let Some(digest) = &self.digest {
-            connector = connector.with_auth("digest", digest);
-        }
-        match &self.tls {
-            Some(tls) => {
-                connector
-                    .with_tls(tls.options())
-                    .secure_connect(&self.hosts)
-                    .await
-            }
-            None => connector.connect(&self.hosts).await,
-        }
+    /// Begins a session.
+    pub(super) async fn begin(&self) -> Result<Client, Failure> {
+        let begun = Client::connect(Arc::clone(&self.ensemble)).await;
+        begun.map_err(|error| failure(&error))
     }
 
     /// Whether nodes belong to an account.
     pub(super) fn acls(&self) -> Vec<Acl> {
-        let default = match self.digest {
-            Some(_) => Acls::creator_all(),
-            None => Acls::anyone_all(),
-        };
-        default.iter().cloned().collect()
+        vec![match self.ensemble.digest {
+            Some(_) => Acl::creator(),
+            None => Acl::anyone(),
+        }]
     }
 }
 
-/// Judges an error of the driver for a whole request: whether a server answered it, and whether the session can go
-/// on.
+/// Judges an error for a whole request: whether a server answered it, and whether the session can go on.
 pub(super) fn failure(error: &Error) -> Failure {
     let why = error.to_string();
-    match error {
-        Error::NoAuth | Error::InvalidAcl => Failure::Refused(StoreErrorKind::Denied, why),
-        Error::AuthFailed => Failure::Useless(StoreErrorKind::Denied, why),
-        Error::NotReadOnly | Error::NoHosts => Failure::Useless(StoreErrorKind::Unavailable, why),
-        Error::Throttled | Error::QuotaExceeded => Failure::Refused(StoreErrorKind::Unavailable, why),
-        Error::NoNode
-        | Error::NodeExists
-        | Error::BadVersion
-        | Error::NotEmpty
-        | Error::NoChildrenForEphemerals
-        | Error::Unimplemented
-        | Error::BadArguments(_) => Failure::Refused(StoreErrorKind::Corrupt, why),
-        // Lost connections, expired sessions, and everything that the driver itself makes up.
+    let code = match error {
+        Error::NotSent(_) | Error::Unreachable(_) => {
+            return Failure::Useless(StoreErrorKind::Unavailable, why);
+        }
+        Error::TooLong(_) => return Failure::Refused(StoreErrorKind::Unavailable, why),
+        Error::Lost(_) => return Failure::Lost(why),
+        Error::Answered(code) => *code,
+    };
+    match code {
+        Code::NO_AUTH | Code::INVALID_ACL => Failure::Refused(StoreErrorKind::Denied, why),
+        Code::AUTH_FAILED | Code::SASL_REQUIRED => Failure::Useless(StoreErrorKind::Denied, why),
+        Code::NOT_READ_ONLY => Failure::Useless(StoreErrorKind::Unavailable, why),
+        Code::THROTTLED | Code::QUOTA_EXCEEDED => Failure::Refused(StoreErrorKind::Unavailable, why),
+        Code::NO_NODE
+        | Code::NODE_EXISTS
+        | Code::BAD_VERSION
+        | Code::NOT_EMPTY
+        | Code::NO_CHILDREN_FOR_EPHEMERALS
+        | Code::UNIMPLEMENTED
+        | Code::BAD_ARGUMENTS => Failure::Refused(StoreErrorKind::Corrupt, why),
+        // Expired sessions, time-outs between servers, and everything that may mean that it was done.
         _ => Failure::Lost(why),
     }
+}
+
+/// A session with the ensemble behind a URL, for programs that look at nodes as such. Every path is a whole one: the
+/// URL's chroot is not put before it.
+///
+/// # Errors
+/// The URL makes no sense, or no server takes the session up.
+pub async fn open_client(
+    url: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Client, StoreError> {
+    let rest = url
+        .strip_prefix("zookeeper:")
+        .ok_or_else(|| invalid("no URL of ZooKeeper".to_string()))?;
+    let zookeeper = ZooKeeper::new(rest, settings, runtime)?;
+    let begun = Client::connect(Arc::clone(&zookeeper.ensemble)).await;
+    begun.map_err(|error| {
+        StoreError::new(
+            StoreErrorKind::Unavailable,
+            Outcome::NotDone,
+            format!("{}: {error}", zookeeper.place),
+        )
+    })
 }
 
 impl Driver for ZooKeeper {
@@ -231,59 +198,42 @@ impl Driver for ZooKeeper {
     }
 
     fn connect(&self) -> BoxFuture<'_, Result<Connection, Failure>> {
-        let (own, (tell, told)) = (self.clone(), oneshot::channel());
-        let (alive, mut ended) = oneshot::channel::<()>();
-        let started = self.runtime.spawn_thread(
-            "zookeeper",
-            Box::new(move || {
-                let Ok(tokio) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-                    return;
-                };
-                tokio.block_on(async move {
-                    tokio::select! {
-                        // The one who asked has given up, or uses it no more.
-                        _ = &mut ended => return,
-                        made = own.session() => drop(tell.send(made)),
-                    }
-                    ended.await.ok();
-                });
-            }),
-        );
         Box::pin(async move {
-            let lost = |why: String| Failure::Lost(why);
-            started.map_err(|error| lost(error.to_string()))?;
-            let made = told.await.map_err(|_| lost("its thread has ended".to_string()))?;
-            let (client, acls) = made?;
+            let client = self.begin().await?;
+            let acls = match client.ask(get_acl(&self.names.register)).await {
+                Ok(acls) => acls,
+                // The probe will say what this means.
+                Err(Error::Answered(Code::NO_NODE | Code::NO_AUTH)) => self.acls(),
+                Err(error) => return Err(failure(&error)),
+            };
             Ok(Connection {
                 client,
                 acls: acls.into(),
-                end: Arc::new(End {
-                    alive: Mutex::new(Some(alive)),
-                }),
             })
         })
     }
 
     fn discard(&self, connection: &Connection) {
-        let alive = connection.end.alive.lock();
-        drop(alive.unwrap_or_else(PoisonError::into_inner).take());
+        connection.client.end();
     }
 
     fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Answering<MetaStamp>, Failure>> {
         Box::pin(async move {
-            let client = connection.live()?;
-            let sync = client.sync("/");
-            let meta = client.get_data(&self.names.meta);
-            sync.await.map_err(|error| failure(&error))?;
-            let meta = meta.await;
-            let config = match client.get_config().await {
+            let Connection { client, .. } = &connection;
+            let asked = [self.names.meta.as_str(), "/zookeeper/config"].map(get_data);
+            let [meta, config] =
+                match <[_; 2]>::try_from(client.ask_now(asked).await.map_err(|error| failure(&error))?) {
+                    Ok(both) => both,
+                    Err(_) => return Err(another_question()),
+                };
+            let config = match config {
                 Ok((config, _)) => Some(config),
-                Err(Error::NoNode | Error::NoAuth) => None,
+                Err(Error::Answered(Code::NO_NODE | Code::NO_AUTH)) => None,
                 Err(error) => return Err(failure(&error)),
             };
             let (text, stat) = match meta {
                 Ok(found) => found,
-                Err(Error::NoNode) => {
+                Err(Error::Answered(Code::NO_NODE)) => {
                     return Ok(Answering {
                         meta: None,
                         whole: true,
@@ -292,7 +242,7 @@ impl Driver for ZooKeeper {
                         unbounded: None,
                     });
                 }
-                Err(Error::NoAuth) => {
+                Err(Error::Answered(Code::NO_AUTH)) => {
                     let why = "this account may not read mint_meta".to_string();
                     return Err(Failure::Useless(StoreErrorKind::Denied, why));
                 }
@@ -302,10 +252,11 @@ impl Driver for ZooKeeper {
             let meta: InitRecord =
                 record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as it was made"))?;
             let cluster = self.names.sentinel(meta.cluster_id);
-            let sentinel = client
-                .check_stat(&cluster)
-                .await
-                .map_err(|error| failure(&error))?;
+            let whole = match client.ask(exists(&cluster)).await {
+                Ok(_) => true,
+                Err(Error::Answered(Code::NO_NODE)) => false,
+                Err(error) => return Err(failure(&error)),
+            };
             Ok(Answering {
                 meta: Some((
                     meta,
@@ -315,7 +266,7 @@ impl Driver for ZooKeeper {
                         cluster,
                     },
                 )),
-                whole: sentinel.is_some(),
+                whole,
                 durability: judge(config.as_deref()),
                 incarnation: format!("made at zxid {:x}", stat.czxid),
                 unbounded: None,
@@ -360,39 +311,36 @@ fn judge(config: Option<&[u8]>) -> Durability {
     Durability::judged(class, why, "", settings)
 }
 
-/// Several reads at one moment; an answer each, in order.
+/// Several reads at one moment; an answer each, in order. With `now` the server first catches up.
 pub(super) async fn read_all(
     client: &Client,
     asked: &[Ask<'_>],
-) -> Result<Vec<Result<Found, Error>>, Failure> {
-    let mut reader = client.new_multi_reader();
-    for ask in asked {
-        let added = match ask {
-            Ask::Data(path) => reader.add_get_data(path),
-            Ask::Children(path) => reader.add_get_children(path),
-        };
-        added.map_err(|error| failure(&error))?;
+    now: bool,
+) -> Result<Vec<Result<Found, Code>>, Failure> {
+    let request = multi_read(asked.iter().copied());
+    let answers = match now {
+        true => client.ask_one_now(request).await,
+        false => client.ask(request).await,
+    };
+    let answers = answers.map_err(|error| failure(&error))?;
+    if answers.len() != asked.len() {
+        return Err(another_question());
     }
-    let answers = reader.commit().await.map_err(|error| failure(&error))?;
-    answers
+    let found = answers
         .into_iter()
-        .map(|answer| match answer {
-            MultiReadResult::Data { data, stat } => Ok(Ok(Found::Data(data, stat.version))),
-            MultiReadResult::Children { children } => Ok(Ok(Found::Children(children))),
-            MultiReadResult::Error {
-                err: err @ (Error::NoNode | Error::NoAuth),
-            } => Ok(Err(err)),
-            MultiReadResult::Error { err } => Err(failure(&err)),
-            _ => Err(Failure::Lost("an answer of an unknown kind".to_string())),
-        })
-        .collect()
+        .zip(asked)
+        .map(|(answer, asked)| match (answer, asked) {
+            (Read::Data(data, stat), Ask::Data(_)) => Ok(Ok(Found::Data(data, stat.version))),
+            (Read::Children(children), Ask::Children(_)) => Ok(Ok(Found::Children(children))),
+            (Read::Refused(code @ (Code::NO_NODE | Code::NO_AUTH)), _) => Ok(Err(code)),
+            (Read::Refused(code), _) => Err(failure(&Error::Answered(code))),
+            _ => Err(another_question()),
+        });
+    found.collect()
 }
 
-/// One read of [`read_all`].
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Ask<'a> {
-    Data(&'a str),
-    Children(&'a str),
+pub(super) fn another_question() -> Failure {
+    Failure::Lost("an answer to another question".to_string())
 }
 
 /// What one read found.
@@ -411,7 +359,7 @@ mod tests {
         let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
         ZooKeeper::new(
             rest,
-            Duration::from_secs(5),
+            &StoreSettings::default(),
             SystemRuntime::new(tokio.handle().clone()),
         )
         .map(|zookeeper| zookeeper.place)
@@ -423,7 +371,7 @@ mod tests {
         for (rest, place) in [
             ("//a,b:1", "zookeeper://a:2181,b:1"),
             ("//ann:s%40cret@a/ids/eu/", "zookeeper://a:2181/ids/eu"),
-            ("//a?writes_per_node=7", "zookeeper://a:2181"),
+            ("//a?writes_per_node=7&answer_bytes=1048576", "zookeeper://a:2181"),
             ("//a:2281,[::1]:2281?tls=on", "zookeeper://a:2281,[::1]:2281"),
         ] {
             assert_eq!(new(rest).as_deref(), Ok(place));
@@ -439,6 +387,8 @@ mod tests {
             ("//ann@a", "go together"),
             ("//a?writes_per_node=0", "from 1 to"),
             ("//a?writes_per_node=2147483647", "from 1 to"),
+            ("//a?answer_bytes=1048575", "from 1048576 to"),
+            ("//a?answer_bytes=1073741825", "from 1048576 to"),
             ("//a?timeout=1", "no option is named \"timeout\""),
             ("//a?tls=yes", "on or off"),
             ("//a?tls=off&tls_ca=x", "on or off"),
@@ -482,17 +432,23 @@ mod tests {
 
     #[test]
     fn only_a_servers_word_makes_an_outcome_certain() {
+        let said = Error::Answered;
         for (error, certain) in [
-            (Error::NoAuth, true),
-            (Error::BadVersion, true),
-            (Error::Throttled, true),
-            (Error::NotReadOnly, true),
-            (Error::ConnectionLoss, false),
-            (Error::SessionExpired, false),
-            (Error::SessionMoved, false),
-            (Error::Timeout, false),
-            (Error::ClientClosed, false),
-            (Error::UnexpectedErrorCode(-1), false),
+            (said(Code::NO_AUTH), true),
+            (said(Code::BAD_VERSION), true),
+            (said(Code::THROTTLED), true),
+            (said(Code::NOT_READ_ONLY), true),
+            (said(Code::AUTH_FAILED), true),
+            (Error::NotSent(String::new()), true),
+            (Error::Unreachable(String::new()), true),
+            (Error::TooLong(1), true),
+            (said(Code::SESSION_EXPIRED), false),
+            (said(Code::SESSION_MOVED), false),
+            (said(Code::OPERATION_TIMEOUT), false),
+            (said(Code::RUNTIME_INCONSISTENCY), false),
+            (said(Code(-1)), false),
+            (said(Code(7)), false),
+            (Error::Lost(String::new()), false),
         ] {
             let lost = matches!(failure(&error), Failure::Lost(_));
             assert_eq!(!lost, certain, "{error}");

@@ -13,6 +13,7 @@
 //! long before the end.
 
 mod browse;
+pub mod client;
 mod connect;
 mod names;
 mod tls;
@@ -21,10 +22,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use zookeeper_client::{Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult, MultiWriter};
-
 pub(crate) use self::browse::ZooKeeperNodes;
-use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
+use self::client::{Acl, Ask, Client, Code, Committed, Error, Multi, create, get_data};
+pub use self::connect::open_client as open_zookeeper;
+use self::connect::{Connection, Found, ZooKeeper, another_question, failure, read_all};
 use self::names::key_of;
 use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
@@ -63,7 +64,7 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<(), StoreError> {
-        ZooKeeper::new(rest, settings.request_timeout, runtime).map(|_| ())
+        ZooKeeper::new(rest, settings, runtime).map(|_| ())
     }
 
     /// Opens what `mint init` made behind `zookeeper:rest`.
@@ -72,7 +73,7 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Arc<Self>, StoreError> {
-        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
+        let driver = ZooKeeper::new(rest, settings, runtime.clone())?;
         let link = Link::open(driver, settings, runtime.clone()).await?;
         Ok(Arc::new(ZooKeeperStore {
             link,
@@ -88,7 +89,7 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Probed, StoreError> {
-        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
+        let driver = ZooKeeper::new(rest, settings, runtime.clone())?;
         Link::unopened(driver, settings, runtime).probe().await
     }
 
@@ -98,44 +99,35 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Initialised, StoreError> {
-        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
+        let driver = ZooKeeper::new(rest, settings, runtime.clone())?;
         let (names, acls) = (driver.names.clone(), driver.acls());
         let link = Link::unopened(driver, settings, runtime.clone());
         let connection = link.connect_unprobed().await?;
         let client = &connection.client;
         let fresh = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
-        let options = CreateMode::Persistent.with_acls(Acls::new(&acls));
-        let plain = |error: Error| failure(&error);
         let make = async {
-            if !names.chroot.is_empty() {
-                client.mkdir(&names.chroot, &options).await.map_err(plain)?;
-            }
-            let mut writer = client.new_multi_writer();
-            let cluster = names.sentinel(fresh);
-            writer
-                .add_create(&names.meta, &record::write_meta(fresh), &options)
-                .map_err(plain)?;
-            writer.add_create(&names.register, b"", &options).map_err(plain)?;
-            writer.add_create(&cluster, b"", &options).map_err(plain)?;
-            match writer.commit().await {
-                Ok(_) => Ok(None),
-                Err(MultiWriteError::OperationFailed {
+            make_path(client, &names.chroot, &acls).await?;
+            let multi = Multi::default()
+                .create(&names.meta, &record::write_meta(fresh), &acls)
+                .create(&names.register, b"", &acls)
+                .create(&names.sentinel(fresh), b"", &acls);
+            match client.commit(&multi).await.map_err(|error| failure(&error))? {
+                Committed::Done(_) => Ok(None),
+                Committed::Refused {
                     index: 0,
-                    source: Error::NodeExists,
-                }) => {
-                    let sync = client.sync("/");
-                    let meta = client.get_data(&names.meta);
-                    sync.await.map_err(plain)?;
-                    Ok(Some(meta.await.map_err(plain)?.0))
+                    code: Code::NODE_EXISTS,
+                } => {
+                    let meta = client.ask_one_now(get_data(&names.meta)).await;
+                    Ok(Some(meta.map_err(|error| failure(&error))?.0))
                 }
-                Err(MultiWriteError::OperationFailed {
+                Committed::Refused {
                     index: 1,
-                    source: Error::NodeExists,
-                }) => Err(Failure::Refused(
+                    code: Code::NODE_EXISTS,
+                } => Err(Failure::Refused(
                     StoreErrorKind::Foreign,
                     "there is mint_register, but no mint_meta: it was emptied in part".to_string(),
                 )),
-                Err(error) => Err(failure(&error.into())),
+                Committed::Refused { code, .. } => Err(failure(&Error::Answered(code))),
             }
         };
         match link.unguarded(make).await? {
@@ -160,27 +152,23 @@ impl ZooKeeperStore {
         key: &Key,
     ) -> Result<Option<Cached<Node>>, Failure> {
         let names = &self.link.driver.names;
-        let client = connected.connection.live()?;
+        let client = &connected.connection.client;
         let base = names.base(key);
         for _ in 0..MOVES_MAX {
-            // Sent one after the other, answered in that order.
-            let sync = client.sync("/");
             let asked = [Ask::Data(&names.meta), Ask::Children(&base)];
-            let inner = read_all(client, &asked);
-            let (synced, inner) = tokio::join!(sync, inner);
-            synced.map_err(|error| failure(&error))?;
-            let name = match self.beside_meta(connected, inner?)?.pop() {
+            let inner = read_all(client, &asked, true).await?;
+            let name = match self.beside_meta(connected, inner)?.pop() {
                 Some(Ok(Found::Children(children))) => match <[String; 1]>::try_from(children) {
                     Ok([name]) => name,
                     Err(_) => return Err(damaged(key)),
                 },
-                Some(Err(Error::NoNode)) => return Ok(None),
-                Some(Err(error)) => return Err(failure(&error)),
-                _ => return Err(Failure::Lost("an answer to another question".to_string())),
+                Some(Err(Code::NO_NODE)) => return Ok(None),
+                Some(Err(code)) => return Err(failure(&Error::Answered(code))),
+                _ => return Err(another_question()),
             };
             let path = format!("{base}/{name}");
             let asked = [Ask::Data(&names.meta), Ask::Data(&path)];
-            let data = read_all(client, &asked).await?;
+            let data = read_all(client, &asked, false).await?;
             match self.beside_meta(connected, data)?.pop() {
                 Some(Ok(Found::Data(data, version))) => {
                     let found = record::read(&data).ok_or_else(|| damaged(key))?;
@@ -188,9 +176,9 @@ impl ZooKeeperStore {
                     return Ok(Some(Cached { found, revision }));
                 }
                 // Removed, or moved on, since its name was read.
-                Some(Err(Error::NoNode)) => {}
-                Some(Err(error)) => return Err(failure(&error)),
-                _ => return Err(Failure::Lost("an answer to another question".to_string())),
+                Some(Err(Code::NO_NODE)) => {}
+                Some(Err(code)) => return Err(failure(&Error::Answered(code))),
+                _ => return Err(another_question()),
             }
         }
         let why = format!("{key} moves from node to node faster than it can be read");
@@ -201,59 +189,43 @@ impl ZooKeeperStore {
     fn beside_meta(
         &self,
         connected: &Connected<ZooKeeper>,
-        mut answers: Vec<Result<Found, Error>>,
-    ) -> Result<Vec<Result<Found, Error>>, Failure> {
+        mut answers: Vec<Result<Found, Code>>,
+    ) -> Result<Vec<Result<Found, Code>>, Failure> {
         let rest = answers.split_off(answers.len().min(1));
         match answers.pop() {
             Some(Ok(Found::Data(text, _))) if text == connected.met.text => Ok(rest),
-            Some(Err(Error::NoAuth)) => Err(failure(&Error::NoAuth)),
+            Some(Err(Code::NO_AUTH)) => Err(failure(&Error::Answered(Code::NO_AUTH))),
             _ => Err(Failure::Stranger),
         }
     }
 
-    /// One multi after the checks of the meta nodes; `Ok(None)` if the register is not as it was.
+    /// One multi after the checks of the meta nodes; false if the register is not as it was.
     async fn write(
         &self,
         connected: &Connected<ZooKeeper>,
-        fill: impl FnOnce(&mut MultiWriter<'_>) -> Result<(), Error>,
-    ) -> Result<Option<Vec<MultiWriteResult>>, Failure> {
-        let plain = |error: Error| failure(&error);
+        fill: impl FnOnce(Multi) -> Multi,
+    ) -> Result<bool, Failure> {
         let met = &connected.met;
         let before = self.newest.load(Ordering::SeqCst);
-        // The writer is gone before the wait: it holds raw bytes only.
-        let commit = {
-            let mut writer = connected.connection.live()?.new_multi_writer();
-            let meta = &self.link.driver.names.meta;
-            writer.add_check_version(meta, met.version).map_err(plain)?;
-            writer.add_check_version(&met.cluster, 0).map_err(plain)?;
-            fill(&mut writer).map_err(plain)?;
-            writer.commit()
-        };
-        match commit.await {
-            Ok(mut results) => {
-                results.drain(..results.len().min(2));
-                self.check_order(before, &results)?;
-                Ok(Some(results))
-            }
-            Err(MultiWriteError::OperationFailed { index, source }) => match source {
-                Error::NoNode | Error::BadVersion if index < 2 => Err(Failure::Stranger),
-                Error::NoNode | Error::BadVersion | Error::NodeExists => Ok(None),
-                error => Err(failure(&error)),
+        let multi = fill(
+            Multi::default()
+                .check(&self.link.driver.names.meta, met.version)
+                .check(&met.cluster, 0),
+        );
+        let committed = connected.connection.client.commit(&multi).await;
+        match committed.map_err(|error| failure(&error))? {
+            Committed::Done(number) => self.check_order(before, number).map(|()| true),
+            Committed::Refused { index, code } => match code {
+                Code::NO_NODE | Code::BAD_VERSION if index < 2 => Err(Failure::Stranger),
+                Code::NO_NODE | Code::BAD_VERSION | Code::NODE_EXISTS => Ok(false),
+                code => Err(failure(&Error::Answered(code))),
             },
-            Err(MultiWriteError::RequestFailed { source }) => Err(failure(&source)),
         }
     }
 
     /// Transactions are numbered: one below what was answered before this was asked comes from an ensemble that was
     /// set back to an older copy.
-    fn check_order(&self, before: i64, results: &[MultiWriteResult]) -> Result<(), Failure> {
-        let number = results.iter().find_map(|result| match result {
-            MultiWriteResult::SetData { stat } => Some(stat.mzxid),
-            // Servers up to 3.7 answer nonsense here.
-            MultiWriteResult::Create { stat, .. } if !stat.is_invalid() && stat.mzxid > 0 => Some(stat.mzxid),
-            _ => None,
-        });
-        let Some(number) = number else { return Ok(()) };
+    fn check_order(&self, before: i64, number: i64) -> Result<(), Failure> {
         self.newest.fetch_max(number, Ordering::SeqCst);
         if number > before || self.link.stopped().is_some() {
             return Ok(());
@@ -276,7 +248,6 @@ impl ZooKeeperStore {
     ) -> Result<Put<Node>, Failure> {
         let base = self.link.driver.names.base(key);
         let Connection { acls, .. } = &connected.connection;
-        let options = CreateMode::Persistent.with_acls(Acls::new(acls));
         let data = record::write(new);
         let full = old.is_some_and(|old| old.revision.version >= self.link.driver.writes_per_node - 1);
         let revision = match old {
@@ -290,35 +261,35 @@ impl ZooKeeperStore {
             },
         };
         let path = format!("{base}/{}", revision.name);
-        let written = self.write(connected, |writer| match old {
-            None => {
-                writer.add_create(&base, b"", &options)?;
-                writer.add_create(&path, &data, &options)
-            }
+        let written = self.write(connected, |multi| match old {
+            None => multi.create(&base, b"", acls).create(&path, &data, acls),
             Some(old) if full => {
                 let before = format!("{base}/{}", old.revision.name);
-                writer.add_delete(&before, Some(old.revision.version))?;
-                writer.add_create(&path, &data, &options)
+                let multi = multi.delete(&before, Some(old.revision.version));
+                multi.create(&path, &data, acls)
             }
-            Some(old) => writer.add_set_data(&path, &data, Some(old.revision.version)),
+            Some(old) => multi.set_data(&path, &data, Some(old.revision.version)),
         });
         match written.await? {
-            Some(_) => Ok(Put::Done(revision)),
-            None => Ok(Put::Changed(self.read_after(connected, key).await?)),
+            true => Ok(Put::Done(revision)),
+            false => Ok(Put::Changed(self.read_after(connected, key).await?)),
         }
     }
 
     async fn rename_held(&self, connected: &Connected<ZooKeeper>, id: u128) -> Result<(), Failure> {
         let names = &self.link.driver.names;
         let Connection { acls, .. } = &connected.connection;
-        let options = CreateMode::Persistent.with_acls(Acls::new(acls));
         let met = &connected.met;
-        let renamed = self.write(connected, |writer| {
-            writer.add_set_data(&names.meta, &record::write_meta(id), Some(met.version))?;
-            writer.add_delete(&met.cluster, Some(0))?;
-            writer.add_create(&names.sentinel(id), b"", &options)
+        let renamed = self.write(connected, |multi| {
+            multi
+                .set_data(&names.meta, &record::write_meta(id), Some(met.version))
+                .delete(&met.cluster, Some(0))
+                .create(&names.sentinel(id), b"", acls)
         });
-        renamed.await?.map(drop).ok_or(Failure::Stranger)
+        match renamed.await? {
+            true => Ok(()),
+            false => Err(Failure::Stranger),
+        }
     }
 
     async fn delete_held(
@@ -329,14 +300,14 @@ impl ZooKeeperStore {
     ) -> Result<Put<Node>, Failure> {
         let base = self.link.driver.names.base(key);
         let path = format!("{base}/{}", old.revision.name);
-        let written = self.write(connected, |writer| {
-            writer.add_delete(&path, Some(old.revision.version))?;
+        let written = self.write(connected, |multi| {
+            let multi = multi.delete(&path, Some(old.revision.version));
             // Nobody ever writes data there.
-            writer.add_delete(&base, Some(0))
+            multi.delete(&base, Some(0))
         });
         match written.await? {
-            Some(_) => Ok(Put::Done(old.revision.clone())),
-            None => Ok(Put::Changed(self.read_after(connected, key).await?)),
+            true => Ok(Put::Done(old.revision.clone())),
+            false => Ok(Put::Changed(self.read_after(connected, key).await?)),
         }
     }
 
@@ -360,15 +331,13 @@ impl ZooKeeperStore {
         limit: usize,
     ) -> Result<Vec<(Key, Versioned)>, Failure> {
         let names = &self.link.driver.names;
-        let client = connected.connection.live()?;
-        let sync = client.sync("/");
+        let client = &connected.connection.client;
         let asked = [Ask::Data(&names.meta), Ask::Children(&names.register)];
-        let (synced, all) = tokio::join!(sync, read_all(client, &asked));
-        synced.map_err(|error| failure(&error))?;
-        let all = match self.beside_meta(connected, all?)?.pop() {
+        let all = read_all(client, &asked, true).await?;
+        let all = match self.beside_meta(connected, all)?.pop() {
             Some(Ok(Found::Children(all))) => all,
-            Some(Err(error)) => return Err(failure(&error)),
-            _ => return Err(Failure::Lost("an answer to another question".to_string())),
+            Some(Err(code)) => return Err(failure(&Error::Answered(code))),
+            _ => return Err(another_question()),
         };
         let mut keys = Vec::new();
         for name in all.iter().filter(|name| !name.starts_with('#')) {
@@ -407,36 +376,54 @@ impl ZooKeeperStore {
         let bases: Vec<String> = keys.iter().map(|key| names.base(key)).collect();
         let asked: Vec<_> = bases.iter().map(|base| Ask::Children(base)).collect();
         let mut inner = Vec::new();
-        for ((key, base), answer) in keys.iter().zip(&bases).zip(read_all(client, &asked).await?) {
+        for ((key, base), answer) in keys
+            .iter()
+            .zip(&bases)
+            .zip(read_all(client, &asked, false).await?)
+        {
             match answer {
                 Ok(Found::Children(children)) => match children.as_slice() {
                     [name] => inner.push((key, format!("{base}/{name}"))),
                     _ => return Err(damaged(key)),
                 },
-                Err(Error::NoNode) => {}
-                Err(error) => return Err(failure(&error)),
-                Ok(Found::Data(..)) => {
-                    return Err(Failure::Lost("an answer to another question".to_string()));
-                }
+                Err(Code::NO_NODE) => {}
+                Err(code) => return Err(failure(&Error::Answered(code))),
+                Ok(Found::Data(..)) => return Err(another_question()),
             }
         }
         let asked: Vec<_> = inner.iter().map(|(_, path)| Ask::Data(path)).collect();
         let mut found = Vec::new();
-        for ((key, _), answer) in inner.iter().zip(read_all(client, &asked).await?) {
+        for ((key, _), answer) in inner.iter().zip(read_all(client, &asked, false).await?) {
             match answer {
                 Ok(Found::Data(data, _)) => {
                     let register = record::read(&data).ok_or_else(|| damaged(key))?;
                     found.push(((*key).clone(), register));
                 }
-                Err(Error::NoNode) => {}
-                Err(error) => return Err(failure(&error)),
-                Ok(Found::Children(_)) => {
-                    return Err(Failure::Lost("an answer to another question".to_string()));
-                }
+                Err(Code::NO_NODE) => {}
+                Err(code) => return Err(failure(&Error::Answered(code))),
+                Ok(Found::Children(_)) => return Err(another_question()),
             }
         }
         Ok(found)
     }
+}
+
+/// Makes the nodes of a path that are not there; the empty path needs none.
+async fn make_path(client: &Client, path: &str, acls: &[Acl]) -> Result<(), Failure> {
+    let ends = path
+        .match_indices('/')
+        .map(|(at, _)| at)
+        .skip(1)
+        .chain([path.len()]);
+    let nodes = ends.map(|end| &path[..end]).filter(|node| !node.is_empty());
+    let made = client.ask_all(nodes.map(|node| create(node, b"", acls))).await;
+    for made in made.map_err(|error| failure(&error))? {
+        match made {
+            Ok(_) | Err(Error::Answered(Code::NODE_EXISTS)) => {}
+            Err(error) => return Err(failure(&error)),
+        }
+    }
+    Ok(())
 }
 
 fn damaged(key: &Key) -> Failure {

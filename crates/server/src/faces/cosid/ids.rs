@@ -4,12 +4,13 @@ use hyper::StatusCode;
 use mintage::Clock;
 
 use super::generators::{Generator, Kind, SHARE};
-use super::{JSON, TEXT, keyed, segments, text};
+use super::{JSON, keyed, segments, text};
 use crate::auth::{Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
+use crate::faces::web::spring;
 
 /// Where snowflakes come from.
 pub(super) const POOL: &str = "cosid";
@@ -17,7 +18,12 @@ pub(super) const POOL: &str = "cosid";
 /// `GET /ids`, `/ids/{name}`, `/ids/as-string`, `/ids/as-string/{name}`
 pub(super) async fn answer(asked: &Asked<'_>, name: Option<&str>, as_text: bool) -> Answer<Response> {
     let body = make(asked, name.unwrap_or(SHARE), as_text).await?;
-    let media = if as_text { TEXT } else { JSON };
+    let media = match as_text {
+        // Its bytes are those of every character set that a client may ask for.
+        true if body.is_ascii() => spring::accepted(asked.head.accept),
+        true => spring::TEXT.into(),
+        false => JSON.into(),
+    };
     Ok(Response::new(StatusCode::OK, media, body))
 }
 

@@ -2,7 +2,9 @@
 //!
 //! The pool is made when its first machine asks, with the layout of CosId's milliseconds and that machine's number of
 //! bits, so that whoever leaves CosId can take windows of the same pool and repeat nothing. Whoever asks for another
-//! number of bits is refused: machine 8 of 8 bits makes the ids of machines 32 to 35 of 10 bits.
+//! number of bits is refused, since machine 8 of 8 bits makes the ids of machines 32 to 35 of 10 bits where the sequence has
+//! two bits less for it; where an operator says that it has as many (`faces.cosid.grows`), only the time stands higher, and
+//! fewer bits than the pool's are fine.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -44,6 +46,9 @@ fn window(lasting: Duration) -> Duration {
 const BITS: RangeInclusive<i64> = 1..=31;
 /// How many bits the numbers of a pool have at most.
 const POOL_BITS_MAX: u32 = 20;
+/// How many bits a namespace has at least that may grow: what CosId has unless told otherwise, and the most that its
+/// milliseconds leave beside its sequence.
+const GROWN_BITS: u32 = 10;
 /// The longest name of an instance that is kept as it is.
 const INSTANCE_BYTES_MAX: usize = 128;
 
@@ -124,14 +129,21 @@ impl Machines<'_> {
         lasting: Duration,
     ) -> Answer<MachineNumber> {
         let lasting = lasting.max(GUARD_MIN);
-        let pool = self.pool_or_made(bits, lasting).await?;
+        let grows = self.service.config().faces.cosid.grows;
+        let wanted = if grows { bits.max(GROWN_BITS) } else { bits };
+        let pool = self.pool_or_made(wanted, lasting).await?;
         let made_with = pool.layout().worker_bits();
-        if made_with != bits.min(POOL_BITS_MAX) {
+        let asked = bits.min(POOL_BITS_MAX);
+        if made_with != asked && !(grows && asked < made_with) {
+            let own = match asked < made_with {
+                true => "; or set faces.cosid.grows, where sequence-bit is the same",
+                false => "",
+            };
             return Err(out_of_range(
                 "machineBit",
                 &format!(
                     "the machines of {} have {made_with} bits, and with {bits} their ids could be the same: let those \
-                     with {bits} bits have a namespace of their own",
+                     with {bits} bits have a namespace of their own{own}",
                     self.name
                 ),
             ));

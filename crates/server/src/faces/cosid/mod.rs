@@ -89,8 +89,6 @@ static FOREIGN: Foreign = Foreign {
 
 /// What a number is answered as.
 const JSON: &str = "application/json";
-/// What text is answered as.
-const TEXT: &str = "text/plain;charset=UTF-8";
 
 async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     let route = Route::of(asked.head.path).ok_or_else(route::unknown)?;
@@ -117,7 +115,9 @@ fn look(head: &Head<'_>, config: &Config) -> Response {
         None => return refusal::refuse(head, config, &route::unknown()),
     };
     match (&route, head.method) {
-        (Route::Id { as_text: true, .. }, "HEAD") => Response::new(StatusCode::OK, TEXT, ""),
+        (Route::Id { as_text: true, .. }, "HEAD") => {
+            Response::new(StatusCode::OK, web::spring::accepted(head.accept), "")
+        }
         (Route::Id { .. }, "HEAD") => Response::new(StatusCode::OK, JSON, ""),
         (Route::Actuator(_), "HEAD") => Response::new(StatusCode::OK, actuator::MEDIA, ""),
         (_, "OPTIONS") => {

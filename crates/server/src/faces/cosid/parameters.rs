@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::duration;
-use super::refusal::out_of_range;
+use super::refusal::{out_of_range, too_small};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::web::form::Form;
 use crate::faces::web::head::Head;
@@ -27,6 +27,7 @@ impl<'r> Parameters<'r> {
             .map_err(|_| unreadable(name, &text, "a whole number"))?;
         match range.contains(&number) {
             true => Ok(number),
+            false if number < *range.start() => Err(too_small(name, number, *range.start())),
             false => Err(out_of_range(
                 name,
                 &format!(

@@ -30,11 +30,15 @@ struct Field<'a> {
 pub(super) fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
     let route = Route::of(head.path);
     let of_machines = matches!(route, Some(Route::Machines { .. }));
-    let (status, code) = status_and_code(error.code, of_machines);
     // What `out_of_range` made: the parameter stands before the colon.
     let field = (error.code == Code::InvalidCount)
         .then(|| error.message.split_once(": "))
         .flatten();
+    let (status, code) = match (error.code, field) {
+        // What `too_small` made.
+        (Code::InvalidCount, None) => (StatusCode::BAD_REQUEST, "500".to_string()),
+        _ => status_and_code(error.code, of_machines),
+    };
     let fields: Vec<Field<'_>> = field
         .map(|(field, msg)| Field { field, msg })
         .into_iter()
@@ -61,6 +65,13 @@ pub(super) fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Respo
 /// A parameter that can be read and may not be that.
 pub(super) fn out_of_range(name: &str, why: &str) -> ServiceError {
     ServiceError::new(Code::InvalidCount, format!("{name}: {why}"))
+}
+
+/// A number below the least that a parameter may be, in the original's words.
+pub(super) fn too_small(name: &str, number: i64, least: i64) -> ServiceError {
+    let than = if least == 0 { "or equal to 0" } else { "0" };
+    let message = format!("{name}:[{number}] must be greater than {than}!");
+    ServiceError::new(Code::InvalidCount, message)
 }
 
 fn status_and_code(code: Code, of_machines: bool) -> (StatusCode, String) {

@@ -13,6 +13,8 @@ face_settings! {
     "generators" generators: Generators = "{}";
     /// The namespace of generators that are segments: the sequence of one is `NAMESPACE.NAME` behind the prefix.
     "namespace" namespace: Namespace = "cosid-proxy";
+    /// Whether machines may ask with fewer bits than their namespace has, as in a fleet whose `machineBit` grows; namespaces are made with 10 bits then. Only where `sequence-bit` is the same for all of them, and never for a fleet that shrinks: ids could be the same.
+    "grows" grows: bool = "false";
     /// The zone of dates in texts of ids: a name such as `Asia/Shanghai`, or an offset such as `+08:00`.
     "time_zone" time_zone: Zone = "UTC";
 }

@@ -230,7 +230,7 @@ impl Ids {
         let (thread, pool) = (&self.left.asking.thread, self.pool.as_bytes());
         Ok(match self.row.make {
             Make::Core => {
-                let ids = thread.make(&self.row, &self.options, count)?;
+                let ids = thread.make(&self.row, &self.options, count).await?;
                 ids.iter().flat_map(|id| id.bytes()).copied().collect()
             }
             Make::Snowflake => {

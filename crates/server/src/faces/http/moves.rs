@@ -50,8 +50,10 @@ pub(super) async fn step(
     let expected = asked.expected.map(|version| version.0);
     let next = read_record(asked.record)?;
     // Whatever the phase: who brings the counter on later does with the source what the record says.
-    who.check(Right::Admin, What::Source(&next.source))?;
-    check_source(thread, &name, &next)?;
+    for counter in next.counters() {
+        who.check(Right::Admin, What::Source(&counter.source))?;
+    }
+    check_sources(thread, &name, &next)?;
     let ledger = thread.service().ledger();
     match ledger.step(&name, expected, &next, asked.into_used).await {
         Ok(done) => Ok(Response::json(StatusCode::OK, &stepped(&name, &done))),
@@ -65,29 +67,35 @@ pub(super) async fn step(
 
 /// A record names a source by what the configuration calls it, where servers take numbers out of it; and brings no SQL that
 /// does not stand there.
-fn check_source(thread: &ServingThread, name: &Name, next: &Move) -> Answer<()> {
-    let config = thread.config();
+fn check_sources(thread: &ServingThread, name: &Name, next: &Move) -> Answer<()> {
+    let sources = &thread.config().sources;
     let refuse =
         |why: String, hint: String| Err(ServiceError::new(Code::InvalidArgument, why).with_hint(hint));
-    let source = &next.source;
-    let is_known = config.sources.url(source).is_some();
-    if next.phase == Phase::Beside && !is_known {
-        return refuse(
-            format!("this server knows no source {source:?}, out of which {name} is to take"),
-            "put it under [sources] into the configuration of every server, and start them again".into(),
-        );
+    for (at, counter) in next.counters().iter().enumerate() {
+        let source = &counter.source;
+        let is_known = sources.url(source).is_some();
+        // Of several they take out of the first.
+        if next.phase == Phase::Beside && at == 0 && !is_known {
+            return refuse(
+                format!("this server knows no source {source:?}, out of which {name} is to take"),
+                "put it under [sources] into the configuration of every server, and start them again".into(),
+            );
+        }
+        if let Some(own) = &next.table
+            && is_known
+            && !sources.has_table(source, own)
+        {
+            return refuse(
+                format!(
+                    "the configuration of the source {source:?} has no table like this one: {}",
+                    own.table
+                ),
+                format!(
+                    "write {} under [sources.{source}] into the configuration of every server, and start them again",
+                    own_table_line(own)
+                ),
+            );
+        }
     }
-    match &next.table {
-        Some(own) if is_known && !config.sources.has_table(source, own) => refuse(
-            format!(
-                "the configuration of the source {source:?} has no table like this one: {}",
-                own.table
-            ),
-            format!(
-                "write {} under [sources.{source}] into the configuration of every server, and start them again",
-                own_table_line(own)
-            ),
-        ),
-        _ => Ok(()),
-    }
+    Ok(())
 }

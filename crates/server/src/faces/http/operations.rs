@@ -423,6 +423,16 @@ fn describe_ledger(thread: &Rc<ServingThread>, found: &Found, out: &mut Expositi
         "How often the wall clock was stepped.",
     );
     out.sample("mint_clock_steps_total", &[], report.steps as f64);
+    out.metric(
+        "mint_clock_refused",
+        "gauge",
+        "1 while ids that carry the time are refused, since the clocks disagree.",
+    );
+    out.sample(
+        "mint_clock_refused",
+        &[],
+        f64::from(u8::from(clock.refusal().is_some())),
+    );
 
     describe_budgets(thread, found, out);
     out.metric(

@@ -355,6 +355,10 @@ pub(crate) enum Show {
     Databases {
         like: Option<Expression>,
     },
+    /// `TABLE STATUS`: what a FEDERATED table asks before each use.
+    TableStatus {
+        like: Option<Expression>,
+    },
     Variables {
         like: Option<Expression>,
         names: Vec<Expression>,

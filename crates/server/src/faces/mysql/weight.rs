@@ -210,7 +210,9 @@ impl Heap for SetValue {
 impl Heap for Show {
     fn heap(&self) -> usize {
         match self {
-            Show::Tables { like, full: _ } | Show::Databases { like } => like.heap(),
+            Show::Tables { like, full: _ } | Show::TableStatus { like } | Show::Databases { like } => {
+                like.heap()
+            }
             Show::Variables { like, names } => like.heap() + names.heap(),
             Show::Empty(_) => 0,
         }

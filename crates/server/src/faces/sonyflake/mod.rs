@@ -177,7 +177,7 @@ fn no_such_path() -> ServiceError {
 fn refuse(_: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
     let is_of_request = matches!(
         error.code.row().http_status,
-        400..=404 | 408 | 413 | 415 | 421 | 431
+        400..=405 | 408 | 411 | 413..=415 | 417 | 421 | 431
     ) && !matches!(error.code, Code::NotFound);
     let status = match is_of_request {
         true => error.code.row().http_status,

@@ -30,7 +30,7 @@ pub(crate) fn media_type(head: &Head<'_>) -> Cow<'static, str> {
 }
 
 /// The first type that the client names whole, by weight and then by place, and its character set.
-fn accepted(accept: Option<&str>) -> Cow<'static, str> {
+pub(crate) fn accepted(accept: Option<&str>) -> Cow<'static, str> {
     let Some((name, charset)) = accept.and_then(preferred) else {
         return TEXT.into();
     };

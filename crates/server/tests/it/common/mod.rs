@@ -10,9 +10,11 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use mintage::Timestamp;
+use mintage_ledger::tools::make_set;
 use mintage_ledger::{
-    Cas, FaultPlan, FaultyStore, Key, Ledger, LedgerSettings, Marks, MemoryStore, Origins, Runtime, Store,
-    StoreSettings, SystemRuntime, Value, open_store,
+    Cas, FaultPlan, FaultyStore, Key, Ledger, LedgerSettings, Marks, MemoryStore, OpenMember, Origins,
+    Runtime, Store, StoreResult, StoreSettings, Striped, SystemRuntime, Value, delegate_store, open_store,
 };
 use mintage_server::auth::{Grant, Proof, Right, Token, TokenDigest};
 use mintage_server::config::{Config, Listen, Setting};
@@ -22,6 +24,23 @@ use tokio::sync::watch;
 
 /// How many sequences [`Server::crowd`] makes: more than `server.max_count`.
 pub const CROWD: usize = 10_500;
+
+/// A store with a clock of its own.
+#[derive(Debug)]
+struct Apart {
+    store: Arc<dyn Store>,
+    runtime: Arc<dyn Runtime>,
+    by_ms: i64,
+}
+
+impl Store for Apart {
+    delegate_store!(store, but wall);
+
+    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+        let now_ms = self.runtime.wall().unix_millis() + self.by_ms;
+        Box::pin(std::future::ready(Ok(Some(Timestamp::from_unix_millis(now_ms)))))
+    }
+}
 
 /// A running server; stops at once when dropped.
 pub struct Server {
@@ -58,6 +77,29 @@ impl Server {
         (server, told.recv().unwrap())
     }
 
+    /// Servers that share a set of two stores, each with this configuration.
+    pub fn on_a_set(change: impl Fn(&mut Config)) -> [Server; 2] {
+        let stores = [101, 102].map(MemoryStore::shared);
+        [true, false].map(|is_first| {
+            let stores = stores.clone();
+            let open = async move |_, runtime: Arc<dyn Runtime>| {
+                if is_first {
+                    let both: [&dyn Store; 2] = std::array::from_fn(|at| &*stores[at] as &dyn Store);
+                    make_set(&both, &*runtime).await.unwrap();
+                }
+                let members = stores.map(|store| {
+                    let open: OpenMember = Box::new(move || {
+                        let store = store.clone();
+                        Box::pin(async move { Ok(store as Arc<dyn Store>) })
+                    });
+                    ("a store".to_string(), open)
+                });
+                Striped::open(members.into(), runtime).await.unwrap() as Arc<dyn Store>
+            };
+            Server::over_records(&change, open, |_| (None, Vec::new()))
+        })
+    }
+
     /// Over a store that others could share, which can be made to fail and to freeze; its calls are given up soon.
     pub fn shared() -> (Server, Arc<FaultyStore>) {
         let (tell, told) = mpsc::channel();
@@ -74,10 +116,23 @@ impl Server {
         (server, told.recv().unwrap())
     }
 
+    /// Over a store that others could share, whose clock is so many milliseconds away from this machine's.
+    pub fn apart_from_its_store(by_ms: i64, change: impl FnOnce(&mut Config)) -> Server {
+        Server::over(change, move |_, runtime| {
+            let store = MemoryStore::shared(7);
+            Arc::new(Apart {
+                store,
+                runtime,
+                by_ms,
+            })
+        })
+    }
+
     fn over(
         change: impl FnOnce(&mut Config),
         wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
     ) -> Server {
+        let wrap = async move |store, runtime| wrap(store, runtime);
         Server::over_records(change, wrap, |_| (None, Vec::new()))
     }
 
@@ -89,12 +144,12 @@ impl Server {
             let (origins, records) = origins(runtime);
             (Some(origins), records)
         };
-        Server::over_records(|_| {}, |store, _| store, origins)
+        Server::over_records(|_| {}, async |store, _| store, origins)
     }
 
     fn over_records(
         change: impl FnOnce(&mut Config),
-        wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
+        wrap: impl AsyncFnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
         origins: impl FnOnce(Arc<dyn Runtime>) -> (Option<Arc<dyn Origins>>, Vec<(Key, Value)>) + Send + 'static,
     ) -> Server {
         let any_port = || Listen::parse("127.0.0.1:0").unwrap();
@@ -123,7 +178,7 @@ impl Server {
                 let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
                     .await
                     .unwrap();
-                let store = wrap(store, runtime.clone());
+                let store = wrap(store, runtime.clone()).await;
                 let (origins, records) = origins(runtime.clone());
                 for (key, value) in records {
                     let written = store.compare_and_set(&key, None, value, Marks::NeverLower);

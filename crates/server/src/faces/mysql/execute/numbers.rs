@@ -14,7 +14,7 @@ use crate::faces::mysql::refusal::{Refusal, Verb};
 use crate::faces::mysql::value::Value;
 use crate::faces::pooled;
 use crate::faces::sql::names::SqlName;
-use crate::formats::{Make, format};
+use crate::formats::{Make, format, no_time};
 
 impl Execution<'_> {
     /// `NEXTVAL`.
@@ -324,11 +324,30 @@ impl Execution<'_> {
         }
     }
 
+    /// Whether it must be waited for, or is refused, that ids get the time.
+    pub(super) fn waits_for_time(&self) -> bool {
+        self.thread.service().ledger().clock().refusal().is_some()
+    }
+
     /// A UUID that is made in memory.
     pub(super) fn uuid(&mut self, make: Make) -> Outcome<Value> {
         self.check_mint()?;
         let mut ids = [Uuid::nil()];
-        self.thread.mint_uuids(make, &mut ids);
+        if !self.thread.mint_uuids(make, &mut ids) {
+            // The gate was shut a moment ago.
+            let refusal = self.thread.service().ledger().clock().refusal();
+            let error = no_time("uuid7", &refusal.unwrap_or_default());
+            return Err(Refusal::of(&error, Verb::Id, ""));
+        }
+        Ok(uuid_text(&ids[0]))
+    }
+
+    /// The same, once it is known whether ids get the time.
+    pub(super) async fn uuid_later(&mut self, make: Make) -> Outcome<Value> {
+        self.check_mint()?;
+        let mut ids = [Uuid::nil()];
+        let made = self.thread.mint_timed(make, &[], &mut ids).await;
+        made.map_err(|error| Refusal::of(&error, Verb::Id, ""))?;
         Ok(uuid_text(&ids[0]))
     }
 
@@ -352,6 +371,7 @@ impl Execution<'_> {
         let ids = self
             .thread
             .make(&row, &GenOptions::default(), 1)
+            .await
             .map_err(refused)?;
         let mut text = Vec::new();
         for id in &ids {

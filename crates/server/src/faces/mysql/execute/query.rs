@@ -104,6 +104,13 @@ impl Execution<'_> {
             From::Nothing if select.items.contains(&Item::All) => Err(no_tables()),
             From::Nothing => self.rows_of(select, vec![Vec::new()], limit).await,
             From::Series(series) => self.series(select, *series, limit).await,
+            From::Table(name) if self.is_next(name) => {
+                let rows = match select.conditions.is_empty() {
+                    true => vec![Vec::new()],
+                    false => Vec::new(),
+                };
+                self.rows_of(&next_of(select, name), rows, limit).await
+            }
             From::Table(name) => self.table(select, name, limit).await,
             From::Library(Library::Machines) => self.machine_rows(select, limit).await,
             From::Library(library) => self.library_rows(select, *library, limit).await,
@@ -112,6 +119,12 @@ impl Execution<'_> {
                 self.rows_of(select, rows, limit).await
             }
         }
+    }
+
+    /// Whether a table is one whose `id` is a new number each time it is read: the database `next` holds such, as the
+    /// schema `next` of the PostgreSQL protocol does, for tables of engines that read others (FEDERATED, CONNECT).
+    fn is_next(&self, name: &SqlName) -> bool {
+        name.schema.as_deref().unwrap_or(&self.session.database) == NEXT
     }
 
     /// How many rows are left out, and how many are shown at most.
@@ -400,6 +413,33 @@ impl Execution<'_> {
             };
             Refusal::of(&error, Verb::Id, "")
         })
+    }
+}
+
+/// The database whose tables have a new number in each row.
+const NEXT: &str = "next";
+
+/// A query of such a table, as one that takes the number; other columns are NULL, as those of a ticket's table.
+fn next_of(select: &Select, name: &SqlName) -> Select {
+    let next = Expression::Next(SqlName::bare(name.name.as_str()));
+    let item = |item: &Item| match item {
+        Item::All => Item::One {
+            expression: next.clone(),
+            name: "id".into(),
+        },
+        Item::One { expression, name } => Item::One {
+            expression: match expression {
+                Expression::Column(column) if column.eq_ignore_ascii_case("id") => next.clone(),
+                Expression::Column(_) => Expression::Null,
+                other => other.clone(),
+            },
+            name: name.clone(),
+        },
+    };
+    Select {
+        items: select.items.iter().map(item).collect(),
+        from: From::Nothing,
+        ..select.clone()
     }
 }
 

@@ -59,6 +59,7 @@ impl Execution<'_> {
                 return Some(value.ok_or_else(|| Refusal::no_variable(name)));
             }
             Expression::UserVariable(name) => self.session.user_variable(name),
+            Expression::Function(Function::Uuid7) if self.waits_for_time() => return None,
             Expression::Function(function) => return Some(self.function(*function)),
             Expression::Count => Value::Integer(1),
             _ => return None,
@@ -100,6 +101,7 @@ impl Execution<'_> {
                     self.session.last_insert_id = id;
                     Value::Unsigned(id)
                 }
+                Expression::Function(Function::Uuid7) => self.uuid_later(Make::Uuid7).await?,
                 Expression::MintId(format) => {
                     let format = self.value(format, row).await?;
                     self.mint_id(&format).await?

@@ -176,6 +176,10 @@ impl Parser<'_> {
                     full,
                 }
             }
+            "TABLE" if self.takes("STATUS")? => {
+                self.in_database()?;
+                Show::TableStatus { like: self.like()? }
+            }
             "DATABASES" | "SCHEMAS" => Show::Databases { like: self.like()? },
             "VARIABLES" => self.show_variables()?,
             "WARNINGS" | "ERRORS" => {

@@ -109,8 +109,8 @@ impl Client {
         let facts = &self.session.facts;
         Ok(match function {
             Function::Lastval => Value::Int(self.last().await?),
-            Function::Uuid7 => Value::Uuid(self.uuid(Make::Uuid7)?),
-            Function::Uuid4 => Value::Uuid(self.uuid(Make::Uuid4)?),
+            Function::Uuid7 => Value::Uuid(self.uuid(Make::Uuid7).await?),
+            Function::Uuid4 => Value::Uuid(self.uuid(Make::Uuid4).await?),
             Function::MintId => Value::text(self.id_of(&text(0).unwrap_or_default()).await?),
             Function::MintSnowflake => {
                 let pool = text(0).unwrap_or_else(|| DEFAULT_POOL.to_string());
@@ -172,16 +172,12 @@ impl Client {
         checked.map_err(|denied| SqlError::new("42501", denied.message))
     }
 
-    fn uuid(&self, make: Make) -> Result<Uuid> {
+    async fn uuid(&self, make: Make) -> Result<Uuid> {
         self.may_make()?;
         self.thread.service().spend(&self.who, self.peer, 1);
         let mut made = [Uuid::nil()];
-        match self.thread.mint_uuids(make, &mut made) {
-            true => Ok(made[0]),
-            false => {
-                Err(SqlError::new("XX000", "no such UUID is made from memory").counted_as(Code::Internal))
-            }
-        }
+        self.thread.mint_timed(make, &[], &mut made).await?;
+        Ok(made[0])
     }
 
     /// An id of any format that is made here, as text.
@@ -189,7 +185,7 @@ impl Client {
         let row = format(name.as_bytes())?;
         match row.make {
             Make::Snowflake => Ok(self.snowflake(DEFAULT_POOL).await?.to_string()),
-            Make::Uuid4 | Make::Uuid7 => Ok(self.uuid(row.make)?.hyphenated().to_string()),
+            Make::Uuid4 | Make::Uuid7 => Ok(self.uuid(row.make).await?.hyphenated().to_string()),
             Make::Uuid1 | Make::Uuid6 => {
                 let pool = UUID1_POOL.as_bytes();
                 if self.who.check(Right::Allocate, What::Named(pool)).is_err() {
@@ -207,7 +203,7 @@ impl Client {
             Make::Core => {
                 self.may_make()?;
                 self.thread.service().spend(&self.who, self.peer, 1);
-                let made = self.thread.make(&row, &GenOptions::default(), 1)?;
+                let made = self.thread.make(&row, &GenOptions::default(), 1).await?;
                 let mut text = Vec::new();
                 if let Some(id) = made.first() {
                     row.format.write(id, &mut text).expect("made by this format");

@@ -221,6 +221,24 @@ pub(super) static CLIENT: &[Subcommand] = &[
         run: client_info,
     },
     Subcommand {
+        name: "list",
+        arity: -2,
+        summary: "describes this connection; others are in the metrics",
+        run: client_info,
+    },
+    Subcommand {
+        name: "getredir",
+        arity: 2,
+        summary: "-1: nothing is tracked",
+        run: client_getredir,
+    },
+    Subcommand {
+        name: "tracking",
+        arity: -3,
+        summary: "OFF; ON is refused, since numbers change with every request",
+        run: client_tracking,
+    },
+    Subcommand {
         name: "no-evict",
         arity: 3,
         summary: "ON or OFF; connections are never evicted",
@@ -330,6 +348,25 @@ fn client_info(call: &mut Call<'_>) -> Flow {
         session.library[1],
     );
     call.reply.text(&text);
+    Flow::Done
+}
+
+fn client_getredir(call: &mut Call<'_>) -> Flow {
+    call.reply.integer(-1);
+    Flow::Done
+}
+
+fn client_tracking(call: &mut Call<'_>) -> Flow {
+    match () {
+        () if call.is(2, "off") => call.reply.simple("OK"),
+        () if call.is(2, "on") => {
+            let why = "a number that a client keeps is behind with the next request";
+            let error =
+                ServiceError::new(Code::UnknownCommand, why).with_hint("switch client-side caching off");
+            call.reply.refuse(&error);
+        }
+        () => return call.syntax_error(),
+    }
     Flow::Done
 }
 

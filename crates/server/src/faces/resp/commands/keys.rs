@@ -31,15 +31,24 @@ pub(super) fn exists(call: &mut Call<'_>) -> Flow {
     })
 }
 
-/// `GETDEL key`: what is given out between the reading and the drop would be missing in the answer.
+/// `GETDEL key`: nothing where there is nothing; else what is given out between the reading and the drop would be missing in
+/// the answer.
 pub(super) fn getdel(call: &mut Call<'_>) -> Flow {
-    let error = ServiceError::new(
-        Code::UnknownCommand,
-        "a number that is given out meanwhile would be missing in the answer",
-    )
-    .with_hint("use GET, and DEL once nobody takes numbers any more");
-    call.reply.refuse(&error);
-    Flow::Done
+    let name = call.owned(1);
+    call.later(move |thread, mut reply| async move {
+        match thread.exists(&name).await {
+            Ok(false) => reply.null(),
+            Ok(true) => reply.refuse(
+                &ServiceError::new(
+                    Code::UnknownCommand,
+                    "a number that is given out meanwhile would be missing in the answer",
+                )
+                .with_hint("use GET, and DEL once nobody takes numbers any more"),
+            ),
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
 }
 
 /// `DEL key…`, `UNLINK key…`: how many were dropped.
@@ -169,7 +178,7 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
 }
 
 /// Whether a name is one that it may see: whose rights are limited to some sees no others.
-fn sees(who: &Option<Identity>, name: &Name) -> bool {
+pub(super) fn sees(who: &Option<Identity>, name: &Name) -> bool {
     let name = What::Named(name.as_str().as_bytes());
     who.as_ref().is_some_and(|who| who.may(Right::Read, name))
 }

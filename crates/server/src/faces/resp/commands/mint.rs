@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{Call, Flow, count_option, refuse_counter};
 use crate::faces::resp::frame::strict_integer;
 use crate::faces::resp::reply::Reply;
-use crate::formats::{FormatRow, Make, format};
+use crate::formats::{FormatRow, Make, format, no_time};
 use crate::render;
-use crate::service::Door;
+use crate::service::{Answer, Door};
 use crate::turn::{SLICE, Turn, bytes_of_ids, make_in_turns, take_in_turns};
 use mintage_wire::Inspected;
 
@@ -71,6 +71,10 @@ pub(super) fn id(call: &mut Call<'_>) -> Flow {
         Make::Snowflake => mint(call, DEFAULT_POOL.as_bytes()),
         Make::Core => of_core(call, &row),
         make @ (Make::Uuid1 | Make::Uuid6) => timed_uuids(call, make),
+        // Whether the clock tells the time must be waited for, or this is refused.
+        make @ Make::Uuid7 if call.thread.service().ledger().clock().refusal().is_some() => {
+            timed_uuids(call, make)
+        }
         make => uuids(call, make),
     }
 }
@@ -98,28 +102,42 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
         // A run of requests is one batch.
         let mut left = call.serve_run() as usize;
         while left > 0 {
-            left -= write_new_uuids(call.thread, call.reply, make, left);
+            left -= write_new_uuids(call.thread, call.reply, make, left).unwrap_or_else(|error| {
+                call.reply.refuse(&error);
+                1
+            });
         }
         return Flow::Done;
     };
     call.later_with_room(bytes_of_ids(count, 0), move |thread, mut reply| async move {
-        reply.array(count as usize);
+        let mut list = reply.detached();
+        list.array(count as usize);
         let (mut turn, mut left) = (Turn::begin(&thread), count as usize);
         while left > 0 {
             turn.give_way_if_over().await;
-            left -= write_new_uuids(&thread, &mut reply, make, left);
+            match write_new_uuids(&thread, &mut list, make, left) {
+                Ok(written) => left -= written,
+                Err(error) => {
+                    reply.refuse(&error);
+                    return reply;
+                }
+            }
         }
-        reply
+        list
     })
 }
 
 /// Writes at most `left` UUIDs of a version that comes from memory; how many.
-fn write_new_uuids(thread: &Door, reply: &mut Reply, make: Make, left: usize) -> usize {
+fn write_new_uuids(thread: &Door, reply: &mut Reply, make: Make, left: usize) -> Answer<usize> {
     let mut ids = [Uuid::nil(); SLICE];
     let ids = &mut ids[..left.min(SLICE)];
-    thread.mint_uuids(make, ids);
+    if !thread.mint_uuids(make, ids) {
+        // The gate was shut a moment ago.
+        let refusal = thread.service().ledger().clock().refusal();
+        return Err(no_time("uuid7", &refusal.unwrap_or_default()));
+    }
     write_uuids(reply, ids);
-    ids.len()
+    Ok(ids.len())
 }
 
 fn write_uuids(reply: &mut Reply, ids: &[Uuid]) {
@@ -156,10 +174,14 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
     call.spends(count.unwrap_or(1));
     let row = *row;
     let Some(count) = count else {
-        match call.thread.make(&row, &options, 1) {
-            Ok(ids) => write_ids(call.reply, &row, &ids),
-            Err(error) => call.reply.refuse(&error),
-        }
+        let Some(made) = call.thread.try_make(&row, &options, 1) else {
+            return call.later(move |thread, mut reply| async move {
+                let made = thread.make(&row, &options, 1).await;
+                write_made(&mut reply, &row, made);
+                reply
+            });
+        };
+        write_made(call.reply, &row, made);
         return Flow::Done;
     };
     let bytes = bytes_of_ids(count, options.length.unwrap_or(0));
@@ -175,6 +197,13 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
             }
         }
     })
+}
+
+fn write_made(reply: &mut Reply, row: &FormatRow, made: Answer<Vec<Id>>) {
+    match made {
+        Ok(ids) => write_ids(reply, row, &ids),
+        Err(error) => reply.refuse(&error),
+    }
 }
 
 fn write_ids(reply: &mut Reply, row: &FormatRow, ids: &[Id]) {

@@ -15,6 +15,7 @@ mod scripts;
 mod server;
 mod session;
 mod taken;
+mod tools;
 mod transactions;
 
 use std::cell::RefCell;
@@ -327,7 +328,7 @@ commands! {
     "exists" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "generic", keys::exists, "How many of the names exist";
     "del" -2 ["write"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
     "unlink" -2 ["write" "fast"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
-    "getdel" 2 ["write" "fast"] ONE_KEY, Access::Known, false, "string", keys::getdel, "Refused: says what to use instead";
+    "getdel" 2 ["write" "fast"] ONE_KEY, READ, false, "string", keys::getdel, "Refused where there is a number: says what to use instead";
     "type" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", keys::type_of, "string for a sequence, none for nothing";
     "keys" 2 ["readonly"] NO_KEYS, READ, false, "generic", keys::keys, "The names that match a pattern";
     "scan" -2 ["readonly"] NO_KEYS, READ, false, "generic", keys::scan, "The names, page by page";
@@ -357,6 +358,21 @@ commands! {
     "reset" 1 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::reset, "Makes the connection as new";
     "command" -1 [] NO_KEYS, Access::Known, false, "server", server::command, "Describes the commands";
     "config" -2 ["admin"] NO_KEYS, Access::Known, false, "server", server::config, "Redis's settings, as far as they are true here";
+    "strlen" 2 ["readonly" "fast"] ONE_KEY, READ, false, "string", tools::strlen, "How many characters the last number has";
+    "touch" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "generic", keys::exists, "How many of the names exist";
+    "randomkey" 1 ["readonly"] NO_KEYS, READ, false, "generic", tools::random_key, "Any name";
+    "object" -2 ["readonly"] NO_KEYS, Access::Known, false, "generic", tools::object, "How a key is held: as a whole number";
+    "memory" -2 ["readonly"] NO_KEYS, Access::Known, false, "server", tools::memory, "About how much memory a key takes";
+    "debug" -2 ["admin"] NO_KEYS, Access::Known, false, "server", tools::debug, "Refused, as a Redis does unless told otherwise";
+    "latency" -2 [] NO_KEYS, Access::Known, false, "server", tools::latency, "Nothing is noted: see the metrics";
+    "slowlog" -2 [] NO_KEYS, Access::Known, false, "server", tools::slowlog, "Nothing is noted: see the metrics";
+    "module" -2 [] NO_KEYS, Access::Known, false, "server", tools::module, "There are none";
+    "acl" -2 [] NO_KEYS, Access::Known, false, "server", tools::acl, "Says which token this is";
+    "cluster" -2 [] NO_KEYS, Access::Known, false, "cluster", tools::cluster, "Refused: every server serves every key";
+    "readonly" 1 ["fast"] NO_KEYS, Access::Known, false, "cluster", tools::cluster, "Refused: every server serves every key";
+    "readwrite" 1 ["fast"] NO_KEYS, Access::Known, false, "cluster", tools::cluster, "Refused: every server serves every key";
+    "wait" 3 [] NO_KEYS, Access::Known, false, "generic", tools::wait, "0: there are no replicas";
+    "role" 1 ["fast"] NO_KEYS, Access::Known, false, "server", tools::role, "master";
     "info" -1 [] NO_KEYS, Access::Known, false, "server", server::info, "How the server is";
     "time" 1 ["fast"] NO_KEYS, Access::Known, false, "server", server::time, "The time";
 }
@@ -682,6 +698,12 @@ fn is_known_subcommand(row: &CommandRow, call: &mut Call<'_>) -> bool {
         "config" => server::CONFIG,
         "function" => scripts::FUNCTION,
         "script" => scripts::SCRIPT,
+        "object" => tools::OBJECT,
+        "memory" => tools::MEMORY,
+        "latency" => tools::LATENCY,
+        "slowlog" => tools::SLOWLOG,
+        "module" => tools::MODULE,
+        "acl" => tools::ACL,
         _ => return true,
     };
     call.args.len() == 1 || call.is(1, "help") || find_subcommand(call, row.name, table).is_some()

@@ -1,0 +1,266 @@
+//! Columns of PostgreSQL that go on filling themselves: their default asks our face through `postgres_fdw`.
+//!
+//! Each row is one question, `SELECT id FROM next.NAME`, in a transaction at our side that ends with theirs; what was taken
+//! before a rollback is a gap. Names of tables, columns and sequences are quoted already where they must be.
+
+use super::key;
+use crate::source::fill::{LOGIN, short};
+use crate::source::{ColumnUse, Counter, Fence, Fill, FillFrom, How};
+
+/// The port of the face unless configured otherwise.
+const PORT: u16 = 7632;
+/// The longest name, in bytes.
+const NAME_MAX: usize = 63;
+
+/// How the columns of a sequence that is called `name` here go on; `None`: no column draws from it.
+pub(super) fn fill(counter: &Counter, name: &str, from: &FillFrom) -> Option<Fill> {
+    let identity = counter
+        .columns
+        .iter()
+        .find(|column| matches!(column.how, How::Identity | How::IdentityAlways));
+    Some(match (identity, counter.columns.is_empty()) {
+        (_, true) => return None,
+        (Some(column), _) => Fill::Named {
+            why: format!(
+                "{}.{} is an identity column, which draws from its own sequence alone",
+                column.table, column.column
+            ),
+            before: match counter.fence {
+                Fence::None => serial(counter, column),
+                _ => Vec::new(),
+            },
+        },
+        (None, _) => by_itself(counter, name, from),
+    })
+}
+
+/// The foreign table and the function that stand for a sequence of ours.
+fn ours(name: &str) -> String {
+    format!("mint.{}", quoted(&short(name, NAME_MAX)))
+}
+
+fn by_itself(counter: &Counter, name: &str, from: &FillFrom) -> Fill {
+    let ours = ours(name);
+    let (host, port) = (literal(&from.host), from.port.unwrap_or(PORT));
+    let (user, password) = LOGIN;
+    let mut statements = vec![
+        "BEGIN".to_string(),
+        // Readers queue behind whoever waits for a lock.
+        "SET LOCAL lock_timeout = '5s'".into(),
+        "CREATE SCHEMA IF NOT EXISTS mint".into(),
+        "CREATE EXTENSION IF NOT EXISTS postgres_fdw".into(),
+        format!(
+            "CREATE SERVER IF NOT EXISTS mint FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host {host}, port '{port}')"
+        ),
+        format!(
+            "CREATE USER MAPPING IF NOT EXISTS FOR CURRENT_USER SERVER mint OPTIONS (user '{user}', password '{password}')"
+        ),
+        format!(
+            "CREATE FOREIGN TABLE IF NOT EXISTS {ours} (id bigint) SERVER mint OPTIONS (schema_name 'next', table_name {})",
+            literal(name)
+        ),
+        // As its owner, so that accounts that insert need no right of their own.
+        format!(
+            "CREATE OR REPLACE FUNCTION {ours}() RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER \
+             SET search_path = pg_catalog, pg_temp AS {}",
+            literal(&format!("SELECT id FROM {ours}"))
+        ),
+        // Whether the way there is open; takes no number.
+        format!("DO $mint$ BEGIN PERFORM id FROM {ours} LIMIT 0; END $mint$"),
+    ];
+    statements.push(swap(&Call::sequence(&counter.key), &Call::function(&ours)));
+    statements.push("COMMIT".into());
+    Fill::ByItself(statements)
+}
+
+/// What takes that back, whatever columns there are by then.
+pub(super) fn unfill(counter: &Counter, name: &str) -> Vec<String> {
+    let ours = ours(name);
+    vec![
+        "BEGIN".into(),
+        "SET LOCAL lock_timeout = '5s'".into(),
+        swap(&Call::function(&ours), &Call::sequence(&counter.key)),
+        format!("DROP FUNCTION IF EXISTS {ours}()"),
+        format!("DROP FOREIGN TABLE IF EXISTS {ours}"),
+        "COMMIT".into(),
+    ]
+}
+
+/// What gives numbers in a default: expressions for its identity, its catalogue, and the text that PostgreSQL shows of it.
+struct Call {
+    oid: String,
+    catalogue: &'static str,
+    text: String,
+}
+
+impl Call {
+    fn sequence(key: &str) -> Call {
+        let of = format!("to_regclass({})", literal(key));
+        Call {
+            text: format!("format('nextval(%L::regclass)', {of})"),
+            oid: of,
+            catalogue: "pg_class",
+        }
+    }
+
+    fn function(ours: &str) -> Call {
+        Call {
+            oid: format!("to_regprocedure({})", literal(&format!("{ours}()"))),
+            catalogue: "pg_proc",
+            text: format!("to_regproc({})::text || '()'", literal(ours)),
+        }
+    }
+}
+
+/// Puts one call in the place of another in every default that draws from it, whatever else that says. A second time
+/// nothing is found.
+fn swap(from: &Call, to: &Call) -> String {
+    format!(
+        "DO $mint$ DECLARE d record; old text := {}; new text := {}; BEGIN FOR d IN SELECT f.adrelid::regclass::text AS tab, \
+         quote_ident(a.attname) AS col, pg_get_expr(f.adbin, f.adrelid) AS was FROM pg_depend p JOIN pg_attrdef f \
+         ON f.oid = p.objid JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum \
+         WHERE p.classid = 'pg_attrdef'::regclass AND p.refclassid = '{}'::regclass AND p.refobjid = {} LOOP \
+         IF strpos(d.was, old) = 0 THEN RAISE EXCEPTION 'the default of %.% is %, not %', d.tab, d.col, d.was, old; END IF; \
+         EXECUTE format('ALTER TABLE %s ALTER %s SET DEFAULT %s', d.tab, d.col, replace(d.was, old, new)); END LOOP; \
+         END $mint$",
+        from.text, to.text, from.catalogue, from.oid
+    )
+}
+
+/// Makes an identity column one of `serial`, at the same number: its default can be changed.
+fn serial(counter: &Counter, column: &ColumnUse) -> Vec<String> {
+    let Some((schema, name)) = key::parse(&counter.key) else {
+        return Vec::new();
+    };
+    let schema = schema.map_or(String::new(), |schema| format!("{}.", quoted(&schema)));
+    let (sequence, fresh) = (&counter.key, format!("{schema}mint_serial"));
+    let (table, column) = (&column.table, &column.column);
+    let Counter {
+        type_name,
+        increment,
+        min,
+        max,
+        ..
+    } = counter;
+    let start = counter.start.unwrap_or(*min);
+    let cycle = if counter.cycle { " CYCLE" } else { "" };
+    vec![
+        "BEGIN".to_string(),
+        "SET LOCAL lock_timeout = '5s'".into(),
+        format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"),
+        // Changes nothing, and lets nobody draw until the end.
+        format!("ALTER SEQUENCE {sequence} INCREMENT {increment}"),
+        format!(
+            "CREATE SEQUENCE {fresh} AS {type_name} INCREMENT {increment} MINVALUE {min} MAXVALUE {max} START {start} \
+             CACHE {}{cycle}",
+            counter.cache.unwrap_or(1)
+        ),
+        format!(
+            "SELECT setval({}, last_value, is_called) FROM {sequence}",
+            literal(&fresh)
+        ),
+        format!(
+            "DO $mint$ BEGIN EXECUTE format('ALTER SEQUENCE %s OWNER TO %s', {}, \
+             (SELECT relowner::regrole FROM pg_class WHERE oid = {}::regclass)); END $mint$",
+            literal(&fresh),
+            literal(table)
+        ),
+        format!("ALTER TABLE {table} ALTER {column} DROP IDENTITY"),
+        format!("ALTER SEQUENCE {fresh} RENAME TO {}", quoted(&name)),
+        format!("ALTER SEQUENCE {sequence} OWNED BY {table}.{column}"),
+        format!(
+            "ALTER TABLE {table} ALTER {column} SET DEFAULT nextval({})",
+            literal(sequence)
+        ),
+        // An identity column asks for no right on its sequence.
+        format!(
+            "DO $mint$ DECLARE may record; BEGIN FOR may IN SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE \
+             a.grantee::regrole::text END AS who FROM (SELECT relacl AS acl FROM pg_class WHERE oid = {table}::regclass \
+             UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = {table}::regclass) x, aclexplode(x.acl) a \
+             WHERE a.privilege_type = 'INSERT' LOOP EXECUTE format('GRANT USAGE ON SEQUENCE %s TO %s', {sequence}, \
+             may.who); END LOOP; END $mint$",
+            table = literal(table),
+            sequence = literal(sequence)
+        ),
+        "COMMIT".into(),
+    ]
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text with its own escapes, whatever the server's settings.
+fn literal(text: &str) -> String {
+    match text.contains('\\') {
+        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counter(how: How) -> Counter {
+        let column = ColumnUse {
+            table: "public.\"It's\"".into(),
+            column: "id".into(),
+            type_name: "int8".into(),
+            min: i64::MIN.into(),
+            max: i64::MAX.into(),
+            highest: None,
+            unique: true,
+            how,
+        };
+        Counter {
+            columns: vec![column],
+            type_name: "int8".into(),
+            ..Counter::new("postgres", "public.\"It's_s\"")
+        }
+    }
+
+    #[test]
+    fn names_stay_whole_in_every_statement() {
+        let name = format!("{}'s \"x\"", "long".repeat(20));
+        let from = FillFrom {
+            host: "ids".into(),
+            port: Some(1),
+        };
+        let Some(Fill::ByItself(statements)) = fill(&counter(How::Owned), &name, &from) else {
+            panic!("a serial column fills itself");
+        };
+        let all = statements.join(";\n");
+        assert!(all.contains("host 'ids', port '1'"), "{all}");
+        assert!(
+            all.contains(&format!("table_name '{}''s \"x\"'", "long".repeat(20))),
+            "{all}"
+        );
+        let ours = ours(&name);
+        assert!(ours.len() <= "mint.\"\"".len() + NAME_MAX, "{ours}");
+        assert_ne!(ours, super::ours(&format!("{name}y")));
+        assert!(all.contains("to_regclass('public.\"It''s_s\"')"), "{all}");
+        assert_eq!(
+            (statements[0].as_str(), statements.last().unwrap().as_str()),
+            ("BEGIN", "COMMIT")
+        );
+    }
+
+    #[test]
+    fn an_identity_column_is_made_serial_before_the_move_alone() {
+        let mut identity = counter(How::IdentityAlways);
+        let before = |counter: &Counter| match fill(counter, "orders", &FillFrom::default()) {
+            Some(Fill::Named { before, .. }) => before,
+            other => panic!("{other:?}"),
+        };
+        let statements = before(&identity);
+        assert!(
+            statements.contains(&"ALTER SEQUENCE \"public\".mint_serial RENAME TO \"It's_s\"".to_string()),
+            "{statements:?}"
+        );
+        identity.fence = Fence::Ours { id: None, mark: 1 };
+        assert_eq!(before(&identity), Vec::<String>::new());
+        identity.columns.clear();
+        assert_eq!(fill(&identity, "orders", &FillFrom::default()), None);
+    }
+}
