@@ -529,7 +529,7 @@ fn the_documentation_shows_the_tables_that_init_makes() {
     let root = mintage_e2e::binary::root();
     let page = std::fs::read_to_string(root.join("docs/stores-sql.md")).unwrap();
     for name in ["postgres.sql", "mysql.sql"] {
-        let schema = std::fs::read_to_string(root.join("crates/ledger/src/store/sql").join(name)).unwrap();
+        let schema = std::fs::read_to_string(root.join("crates/drivers/src/sql").join(name)).unwrap();
         assert!(
             page.contains(schema.trim()),
             "docs/stores-sql.md differs from {name}"

@@ -51,8 +51,17 @@ pub(crate) fn each_form() -> Result<(), String> {
 }
 
 /// Features of the other crates, each of which must do alone.
-const ALONE: [(&str, &[&str]); 3] = [
+const ALONE: [(&str, &[&str]); 6] = [
     ("mintage-cli", &["", "tls", "server"]),
+    ("mintage-store", &["", "testing"]),
+    (
+        "mintage-drivers",
+        &["", "testing", "postgres", "mysql", "redis", "etcd", "zookeeper"],
+    ),
+    (
+        "mintage-elsewhere",
+        &["", "testing", "postgres", "mysql", "redis", "zookeeper"],
+    ),
     (
         "mintage-ledger",
         &["", "testing", "postgres", "mysql", "redis", "etcd", "zookeeper"],

@@ -14,13 +14,15 @@ use crate::counters::Counters;
 use crate::guard::Guard;
 use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
+use crate::late::Gate;
 use crate::name::Name;
 use crate::notes::Restored;
 use crate::origins::UsedOrigins;
 use crate::remembered::{Earlier, Recent};
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
-use crate::store::{Gate, Store};
+use crate::store::Store;
+use crate::striped::AsStriped;
 
 #[derive(Debug)]
 pub(crate) struct Context {

@@ -23,7 +23,7 @@ use crate::store::{
     Cas, Claim, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, Value, Version,
     Versioned,
 };
-use crate::striped::Striped;
+use crate::striped::{AsStriped, Striped};
 
 /// How long a store must have been silent before calls are refused without asking it.
 const OPEN_AFTER: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use crate::advice::Advice;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::store::{Outcome, StoreError, StoreErrorKind};
+use crate::striped::AsStriped;
 use crate::tools::BackupLines;
 
 impl Ledger {

@@ -7,6 +7,7 @@
 //! | [`own_files`] | the files of a user, and which worker is the user's own |
 //! | [`uuid`] | UUIDs of versions 1, 6 and 7, in one order for all processes that share one |
 //! | [`file_system`], [`private`], [`trusted`] | what locks reach on which file system; files that are nobody else's; files that nobody else can write |
+//! | [`workers`] | sets of workers as ranges, and their text |
 //! | [`name`] | the one grammar of names, of which no program without a store has a use but to check them |
 //!
 //! Nothing here reads a clock, waits or starts a thread: the time comes in as an argument, and what has to be waited
@@ -22,3 +23,4 @@ pub mod state_file;
 pub mod trusted;
 #[cfg(target_os = "linux")]
 pub mod uuid;
+pub mod workers;

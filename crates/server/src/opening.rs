@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mintage_ledger::{
-    Ledger, LedgerSettings, LossyRules, OpenMember, Origins, Outcome, Runtime, Store, StoreError,
+    AsStriped, Ledger, LedgerSettings, LossyRules, OpenMember, Origins, Outcome, Runtime, Store, StoreError,
     StoreErrorKind, StoreSettings, Striped, SystemRuntime, late_store, open_journal, open_left_journal,
     open_pinned, store_folder,
 };

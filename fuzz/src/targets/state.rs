@@ -9,7 +9,7 @@ use mintage_local::state_file::{StateFile, StateFileError};
 use crate::{Target, saw, scratch};
 
 /// The reader of the witness, which is part of the ledger and not of its surface.
-#[path = "../../../crates/ledger/src/store/embedded/witness.rs"]
+#[path = "../../../crates/store/src/embedded/witness.rs"]
 #[allow(dead_code, clippy::unwrap_used)]
 mod witness;
 

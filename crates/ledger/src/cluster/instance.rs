@@ -14,9 +14,10 @@ use super::{changes, instance_key};
 use crate::clock::Gate;
 use crate::context::Context;
 use crate::error::LedgerError;
+use crate::guard::Epoch;
+use crate::kept::Tokens;
 use crate::ledger::Ledger;
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Key, Marks, Value, Version};
 
 /// How often the register is renewed and the others are looked at.

@@ -21,14 +21,16 @@ use crate::advice::Advice;
 use crate::delegate_store;
 use crate::notes::{self, Restored};
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::settings::lossy;
 use crate::store::{
     Cas, Claim, Class, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, TOMBSTONE_BODY,
-    Value, Version, Versioned, lossy,
+    Value, Version, Versioned,
 };
 use memory::{Memory, Met};
 use progress::Watch;
 pub use progress::note_progress_restored;
 pub(crate) use progress::{set_back, vouched};
+pub(crate) use recovery::Epoch;
 pub use recovery::LossyRules;
 use recovery::Recovery;
 

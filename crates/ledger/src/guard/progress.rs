@@ -177,14 +177,6 @@ pub(crate) async fn set_back(store: &dyn Store) -> Result<Option<String>, StoreE
     Ok(None)
 }
 
-impl Known {
-    /// How far restores were, by anything that is known.
-    fn restores(&self) -> u64 {
-        let stopped = self.stopped.as_ref().map_or(0, |(restores, _)| *restores);
-        self.progress.restores.max(stopped)
-    }
-}
-
 /// How far the store has come, by a look at it.
 #[derive(Debug)]
 struct Shown {

@@ -69,17 +69,28 @@ const RAISE_TRIES: usize = 64;
 /// The bits of a version that count writes; those above are the epoch.
 const VERSION_BITS: u32 = 40;
 
-impl Version {
+/// What a version says of recoveries.
+pub(crate) trait Epoch {
     /// The recovery that the version belongs to; 0 where none ever happened.
-    pub(crate) fn epoch(self) -> u64 {
+    fn epoch(self) -> u64;
+
+    /// The version as its store knows it.
+    fn within_epoch(self) -> Version;
+
+    /// The store's version, within this recovery.
+    fn in_epoch(self, epoch: u64) -> Version;
+}
+
+impl Epoch for Version {
+    fn epoch(self) -> u64 {
         self.number() >> VERSION_BITS
     }
 
-    pub(super) fn within_epoch(self) -> Version {
+    fn within_epoch(self) -> Version {
         Version::of(self.number() & ((1 << VERSION_BITS) - 1))
     }
 
-    pub(super) fn in_epoch(self, epoch: u64) -> Version {
+    fn in_epoch(self, epoch: u64) -> Version {
         Version::of(self.number() | epoch << VERSION_BITS)
     }
 }

@@ -42,7 +42,7 @@ use crate::runtime::Runtime;
 use crate::sequence::{InUse, Sequence};
 use crate::settings::LedgerSettings;
 use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
-use crate::striped::stripe_of;
+use crate::striped::{AsStriped, stripe_of};
 
 /// Everything that one process reserves from one store: sequences and pools.
 ///

@@ -5,6 +5,7 @@ use super::sequences::sequence_key;
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::sequence::{Change, Pass, State};
+use crate::striped::AsStriped;
 
 impl Ledger {
     /// Makes a deed of a move, in every store of a set.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::Ledger;
 use crate::cluster::Missed;
 use crate::error::LedgerError;
+use crate::kept::Tokens;
 use crate::makeable::Makeable;
 use crate::name::Name;
 use crate::pool::{AvoidChange, Avoided, Pool, PoolInfo, PoolKind, PoolSpec, WorkerChoice};
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, SCAN_LIMIT_MAX, Value, Versioned};
 
 /// The pool that a fresh ledger has.

@@ -8,13 +8,14 @@ use mintage::Base;
 use super::Ledger;
 use crate::cluster::Missed;
 use crate::error::LedgerError;
+use crate::kept::Tokens;
 use crate::makeable::Makeable;
 use crate::name::Name;
 use crate::sequence::{
     Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
 };
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Key, Version, Versioned};
+use crate::striped::{AsStriped, Placed};
 
 /// How many names are loaded at the same time at most.
 pub(super) const LOADS_AT_ONCE: usize = 256;

@@ -8,12 +8,12 @@ use mintage::{Clock, Timestamp};
 
 use super::Pool;
 use super::lease::{Lease, Owner};
-use super::ranges::WorkerRanges;
 use super::window::{self, Survey, WindowBody};
 use crate::error::LedgerError;
+use crate::kept::Tokens;
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, Versioned};
+use mintage_local::workers::WorkerRanges;
 
 /// How often a worker is chosen anew that is avoided by the time it is taken.
 const CHOICES_MAX: u32 = 3;

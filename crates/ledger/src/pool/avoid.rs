@@ -9,12 +9,12 @@ use std::time::Duration;
 use mintage::{Clock, Timestamp};
 
 use super::choice::WorkerChoice;
-use super::ranges::WorkerRanges;
 use super::window::WindowBody;
 use super::{Pool, PoolInfo, PoolSpec, WindowInfo, utc};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::store::{SCAN_LIMIT_MAX, Versioned};
+use mintage_local::workers::WorkerRanges;
 
 /// For how long a generator must have been off before its number is given to a pool: clocks differ, and generators have
 /// run ahead of theirs.

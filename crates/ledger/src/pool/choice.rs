@@ -3,9 +3,9 @@
 //! A pool that begins beside the living workers of another system must never choose one of their numbers. What is
 //! avoided is not a window: nobody holds it, and it does not end by itself. Rule W1 chooses only among the others.
 
-use super::ranges::WorkerRanges;
 use crate::error::LedgerError;
 use crate::name::Name;
+use mintage_local::workers::WorkerRanges;
 
 /// Which workers a pool may choose, as asked for and as kept in its record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

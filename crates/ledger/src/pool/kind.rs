@@ -9,10 +9,10 @@ use mintage::{
 use serde::{Deserialize, Serialize};
 
 use super::choice::WorkerChoice;
-use super::ranges::{NotWorkers, WorkerRanges};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::store::{Key, Outcome, StoreError, StoreErrorKind, Value};
+use mintage_local::workers::{NotWorkers, WorkerRanges};
 
 /// What a pool makes.
 #[derive(Clone, PartialEq, Debug)]

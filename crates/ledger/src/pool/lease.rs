@@ -8,8 +8,9 @@ use mintage::Clock;
 use super::Pool;
 use super::window::{self, WindowBody};
 use crate::error::LedgerError;
+use crate::guard::Epoch;
+use crate::kept::Tokens;
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 
 /// How far apart two validated clocks may be (protocol W6), twice.

@@ -26,13 +26,13 @@ use std::time::Duration;
 use super::Pool;
 use super::acquire::PAGES_MAX;
 use super::lease::Owner;
-use super::ranges::WorkerRanges;
 use super::window::{MachineLease, WindowBody};
 use crate::error::LedgerError;
+use crate::kept::Tokens;
 use crate::name::{Name, check_new};
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Key, Marks, StoreError, StoreErrorKind, Value, Version, Versioned};
+use mintage_local::workers::WorkerRanges;
 
 /// An instance that asks for a number, or has one.
 #[derive(Clone, Copy, Debug)]

@@ -25,7 +25,6 @@ pub(crate) mod kind;
 mod lease;
 mod lend;
 mod machine;
-mod ranges;
 mod time;
 pub(crate) mod window;
 
@@ -36,6 +35,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::{Clock, ClockPolicy, Layout, MintError, Snowflake, Timestamp, Uuid};
+use mintage_local::workers::WorkerRanges;
 use tokio::sync::Notify;
 
 use crate::clock::ClockRefusal;
@@ -50,7 +50,6 @@ pub use explained::{MappedWindow, PoolIdOrigin, WindowIs};
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::{LentWindow, RenewalAttempt};
 pub use machine::{MachineError, MachineInstance, MachineNumber};
-pub use ranges::{NotWorkers, WorkerRanges};
 use window::Lengths;
 pub(crate) use window::WindowBody;
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use mintage::{Layout, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::ranges::WorkerRanges;
 use crate::name::Name;
 use crate::store::{KEY_MAX_BYTES, Key, Value, Version, Versioned};
 use mintage_local::name::NAME_KEY_MAX_BYTES;
+use mintage_local::workers::WorkerRanges;
 
 /// The longest window there is by default (protocol W3).
 const LENGTH_MAX: Duration = Duration::from_secs(600);

@@ -6,9 +6,9 @@ use super::spec::{Change, SequenceSpec, SetOutcome};
 use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
+use crate::kept::Tokens;
 use crate::makeable::Makeable;
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Marks, Outcome};
 
 impl SequenceTask<'_> {

@@ -12,9 +12,10 @@ use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};
 use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::journal::Pending;
+use crate::kept::Tokens;
 use crate::runtime::fresh_token;
-use crate::store::kept::Tokens;
 use crate::store::{Cas, Claim, Marks, Outcome, StoreError, Versioned};
+use crate::striped::{AsStriped, Placed};
 
 /// What a claim came to.
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::store::{Cas, Outcome, StoreError, StoreErrorKind, Version, Versioned};
+use crate::striped::AsStriped;
 
 impl SequenceTask<'_> {
     /// Reads the record where it must be read before the next write. A range whose attempt turns out to have landed is

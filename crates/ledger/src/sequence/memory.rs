@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::range::Range;
 use super::state::State;
 use crate::error::LedgerError;
-use crate::store::kept::Tokens;
+use crate::kept::Tokens;
 
 /// What the task knows; it alone touches this.
 #[derive(Debug)]

@@ -23,6 +23,7 @@ use crate::advice::Advice;
 use crate::error::{LedgerError, OriginRefusal};
 use crate::source::{SourceError, SourceErrorKind};
 use crate::store::Outcome;
+use crate::striped::AsStriped;
 
 /// How many numbers one take asks for, and what becomes of them.
 struct Portion {

@@ -8,6 +8,7 @@ use super::state::{MayRepeat, State, called, edge, first_beyond, not_called, uni
 use crate::error::LedgerError;
 use crate::moves::Definition;
 use crate::name::Name;
+use crate::striped::Placed;
 
 impl Pass {
     pub(crate) fn spec(&self) -> SequenceSpec {

@@ -13,11 +13,11 @@ use super::spec::{Change, SequencePatch, SequenceSpec};
 use super::state::State;
 use crate::error::LedgerError;
 use crate::guard::Guard;
+use crate::kept::{Attempts, Tokens};
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::kept::{Attempts, Tokens};
 use crate::store::{Cas, Key, Marks, Outcome, Store, StoreError, Version};
-use crate::striped::Striped;
+use crate::striped::{Placed, Striped};
 
 /// How often one store is tried again after losing a race for the record.
 const TRIES: usize = 64;

@@ -10,10 +10,7 @@ use crate::advice::Advice;
 use crate::guard::Guard;
 use crate::notes;
 use crate::runtime::{BoxFuture, Runtime};
-use crate::store::{Key, Store, StoreError, StoreErrorKind};
-
-/// Opens one store of a set; called again while it is not open.
-pub type OpenMember = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send + Sync>;
+use crate::store::{Key, OpenMember, Store, StoreError, StoreErrorKind};
 
 /// One store of a set, open or not.
 pub(super) struct Member {

@@ -37,14 +37,14 @@ use mintage::Timestamp;
 
 use crate::guard::Guard;
 use crate::runtime::{BoxFuture, Runtime};
+use crate::store::rules::check_limit;
 use crate::store::{
     CHANGES_KEY, Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind,
-    StoreResult, Value, Version, Versioned, check_limit,
+    StoreResult, Value, Version, Versioned,
 };
 use members::Member;
-pub use members::OpenMember;
+pub(crate) use place::{Placed, placed, stripe_key};
 pub use place::{StripeNote, stripe_of};
-pub(crate) use place::{placed, stripe_key};
 pub(crate) use stripe::{STRIPES_MAX, Stripe};
 
 /// Several stores as one. Thread-safe.
@@ -65,9 +65,14 @@ fn is_away<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
 }
 
-impl dyn Store {
+/// Asks a store whether it is a set.
+pub trait AsStriped {
     /// The set of stores that this is, if it is one (protocol S9).
-    pub fn striped(&self) -> Option<&Striped> {
+    fn striped(&self) -> Option<&Striped>;
+}
+
+impl AsStriped for dyn Store {
+    fn striped(&self) -> Option<&Striped> {
         self.as_set()?.downcast_ref()
     }
 }

@@ -19,9 +19,27 @@ const SWITCH_SHIFT: u32 = 48;
 pub(super) const SWITCHES_MAX: u64 = (1 << 15) - 1;
 const STRIPED: u64 = 1 << 63;
 
-impl Version {
+/// What a version says of a set of stores.
+pub(crate) trait Placed {
     /// Which store of a set the version is of.
-    pub(crate) fn stripe(self) -> Stripe {
+    fn stripe(self) -> Stripe;
+
+    /// The version as its store knows it.
+    fn raw(self) -> Version;
+
+    /// Whether there is a record: stores count their versions from 1.
+    #[allow(clippy::wrong_self_convention, reason = "a version is a number")]
+    fn is_written(self) -> bool;
+
+    /// How often this process had changed the store.
+    fn switch(self) -> u64;
+
+    /// A store's own version, as one of its set.
+    fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version;
+}
+
+impl Placed for Version {
+    fn stripe(self) -> Stripe {
         match self.number() & STRIPED {
             0 => Stripe::WHOLE,
             _ => Stripe {
@@ -31,24 +49,22 @@ impl Version {
         }
     }
 
-    /// The version as its store knows it.
-    pub(crate) fn raw(self) -> Version {
+    fn raw(self) -> Version {
         match self.number() & STRIPED {
             0 => self,
             _ => Version::of(self.number() & ((1 << VERSION_BITS) - 1)).of_copy(self.copy()),
         }
     }
 
-    /// Whether there is a record: stores count their versions from 1.
-    pub(crate) fn is_written(self) -> bool {
+    fn is_written(self) -> bool {
         self.raw().number() > 0
     }
 
-    pub(super) fn switch(self) -> u64 {
+    fn switch(self) -> u64 {
         self.number() >> SWITCH_SHIFT & SWITCHES_MAX
     }
 
-    pub(crate) fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
+    fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
         let place = u64::from(stripe.number) | u64::from(stripe.of - 1) << 4;
         Version::of(STRIPED | switch << SWITCH_SHIFT | place << VERSION_BITS | raw.number())
             .of_copy(raw.copy())

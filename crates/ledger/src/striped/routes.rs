@@ -9,6 +9,7 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     Cas, Key, Marks, Store, StoreError, StoreErrorKind, TOMBSTONE_BODY, Value, Version, Versioned,
 };
+use crate::striped::Placed;
 
 impl Striped {
     /// A sequence's record in one store, with a version that says so.

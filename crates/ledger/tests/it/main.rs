@@ -1,7 +1,7 @@
 //! The ledger's tests through its public doors, as one program: one link, and tests of all files side by side.
 //!
 //! `cargo test -p mintage-ledger --test it sequences::` runs those of one file. Only what needs a process to itself is
-//! another program: `name_memory` reads how large it is itself, `store_kill` starts itself as a child.
+//! another program: `name_memory` reads how large it is itself.
 #![allow(clippy::unwrap_used)]
 // The tests bring their own time and threads.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]

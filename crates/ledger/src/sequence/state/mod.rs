@@ -28,7 +28,7 @@ use super::spec::{Gap, SequenceInfo};
 use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::Version;
-use crate::striped::Stripe;
+use crate::striped::{Placed, Stripe};
 
 /// A sequence's record, as last read or written.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,6 +2,7 @@
 
 use super::{State, beyond, called, union};
 use crate::store::Version;
+use crate::striped::Placed;
 
 impl State {
     /// What the shares of all stores of a set become when they are cut anew: everything up to the furthest of them

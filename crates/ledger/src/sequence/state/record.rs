@@ -9,6 +9,7 @@ use crate::name::Name;
 use crate::sequence::passage::Passage;
 use crate::sequence::spec::{Gap, SequenceSpec};
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
+use crate::striped::Placed;
 
 /// The stored body. Numbers are plain JSON integers.
 #[derive(Serialize, Deserialize)]
