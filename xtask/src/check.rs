@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{circles, claims, layering, mutants, pages, production, rules, step, toys};
+use crate::{circles, claims, layering, mutants, pages, production, rules, shape, step, toys};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -23,6 +23,8 @@ pub(crate) fn run() -> Result<(), String> {
     eprintln!("+ every promise is shown by tests: {promises} claims, {tests} tests");
     eprintln!("+ no circle of files");
     circles::check()?;
+    eprintln!("+ no function, line or list of public items has grown (xtask/shape.tsv)");
+    shape::check()?;
     eprintln!("+ every planted bug can be planted");
     mutants::check()?;
     eprintln!("+ every toy can be added");

@@ -15,6 +15,7 @@ mod programs;
 mod proof;
 mod provision;
 mod rules;
+mod shape;
 mod sql_clients;
 mod step;
 mod test;
