@@ -96,7 +96,10 @@ fn measured() -> Result<Figures, String> {
         let tests = words_below(&root.join(name).join("tests"))?;
         let is_used = |item: &str| {
             let elsewhere = used.iter().filter(|(folder, _)| *folder != name);
-            tests.contains(item) || elsewhere.map(|(_, words)| words).any(|words| words.contains(item))
+            tests.contains(item)
+                || elsewhere
+                    .map(|(_, words)| words)
+                    .any(|words| words.contains(item))
         };
         let (mut wide, mut unused) = (0, 0);
         layering::visit(&root.join(name).join("src"), &mut |path, text| {
@@ -108,7 +111,10 @@ fn measured() -> Result<Figures, String> {
             for (function, lines) in long_functions(text) {
                 figures.insert(("function".into(), format!("{path} {function}")), lines);
             }
-            wide += text.lines().filter(|line| line.chars().count() > COLUMNS_MAX).count();
+            wide += text
+                .lines()
+                .filter(|line| line.chars().count() > COLUMNS_MAX)
+                .count();
             unused += public_items(text).filter(|item| !is_used(item)).count();
             types_of(text).for_each(|name| *types.entry(name.to_string()).or_default() += 1);
         })?;
@@ -119,7 +125,11 @@ fn measured() -> Result<Figures, String> {
         }
     }
     types.retain(|_, count| *count > TYPES_MAX);
-    figures.extend(types.into_iter().map(|(name, count)| (("name".into(), name), count)));
+    figures.extend(
+        types
+            .into_iter()
+            .map(|(name, count)| (("name".into(), name), count)),
+    );
     Ok(figures)
 }
 
@@ -211,7 +221,9 @@ mod tests {
                 *most = (*most).min(now.get(row).copied().unwrap_or_default());
                 *most > 0
             });
-            let rows = rows.iter().map(|((kind, about), most)| format!("{kind}\t{about}\t{most}\n"));
+            let rows = rows
+                .iter()
+                .map(|((kind, about), most)| format!("{kind}\t{about}\t{most}\n"));
             fs::write(step::root().join(LIST), rows.collect::<String>()).unwrap();
         }
         check().unwrap_or_else(|wrong| panic!("{wrong}"));
