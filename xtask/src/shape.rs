@@ -233,7 +233,7 @@ mod tests {
     fn items_are_found_by_the_words_before_their_names() {
         for (line, name) in [
             ("pub fn one() {}", Some("one")),
-            ("    pub(crate) const unsafe fn two<T>(", Some("two")),
+            ("    pub(crate) const async fn two<T>(", Some("two")),
             ("async fn three() -> u8 {", Some("three")),
             ("// fn four() {}", None),
             ("let fn_five = 5;", None),
