@@ -394,8 +394,15 @@ fn killed_at_every_request(what: &str, masters: [Master; 2], way: &[&str]) {
             kills += 1;
             for way in [way, &["--back"]] {
                 let words = lab.words(urls, &server, &[way, &["--apply"][..]].concat());
-                let said = run::mint(lab.folder.path(), words);
-                assert_eq!(said.code, 0, "{what}, request {at} {way:?}: {said:?}");
+                // 3: a database that does not answer in time, as on a busy machine. The advice is to run it again.
+                eventually("the same command ends it", || {
+                    let said = run::mint(lab.folder.path(), &words);
+                    assert!(
+                        [0, 3].contains(&said.code),
+                        "{what}, request {at} {way:?}: {said:?}"
+                    );
+                    said.code == 0
+                });
                 writers.more(20);
             }
             if is_over {

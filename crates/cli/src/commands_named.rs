@@ -181,7 +181,16 @@ fn all() -> Vec<Named> {
         in_blocks(&place, &text, &mut named);
     }
     let mut sources = Vec::new();
-    for crate_of_ours in ["core", "ledger", "server", "cli", "bulk"] {
+    for crate_of_ours in [
+        "core",
+        "store",
+        "drivers",
+        "elsewhere",
+        "ledger",
+        "server",
+        "cli",
+        "bulk",
+    ] {
         files(
             &root().join("crates").join(crate_of_ours).join("src"),
             ".rs",

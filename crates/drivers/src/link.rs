@@ -45,9 +45,6 @@ pub(crate) trait Driver: Send + Sync + 'static {
     /// Makes a connection, credentials included. Runs on the ledger's own thread.
     fn connect(&self) -> BoxFuture<'_, Result<Self::Connection, Failure>>;
 
-    /// Ends a connection at once, where dropping it is not enough.
-    fn discard(&self, _: &Self::Connection) {}
-
     /// Asks who answers.
     fn probe(
         &self,
@@ -439,7 +436,6 @@ impl<D: Driver> Link<D> {
         let mut state = self.state();
         if let Some(first) = state.current.clone() {
             drop(state);
-            self.driver.discard(&made.connection);
             return first;
         }
         state.failed = None;
@@ -487,7 +483,6 @@ impl<D: Driver> Link<D> {
     pub(crate) async fn probe(&self) -> Result<Probed, StoreError> {
         let connection = self.connect_unprobed().await?;
         let found = self.unguarded(self.driver.probe(connection.clone())).await;
-        self.driver.discard(&connection);
         Ok(Probed::of(found?.durability))
     }
 
@@ -645,7 +640,6 @@ impl<D: Driver> Link<D> {
             state.current = None;
         }
         drop(state);
-        self.driver.discard(&broken.connection);
     }
 
     async fn within<T>(&self, limit: Duration, work: impl Future<Output = T> + Send) -> Option<T> {

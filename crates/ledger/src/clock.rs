@@ -235,6 +235,8 @@ pub struct AnchoredClock {
     unsettled_ms: AtomicU64,
     /// A [`Gate`].
     gate: AtomicU8,
+    /// Since when, in milliseconds of boot time, it has been [`Gate::Unjudged`].
+    unjudged_at_ms: AtomicU64,
     /// What the clocks said when it was shut.
     against: Mutex<Option<Sources>>,
     /// The gate is no longer [`Gate::Unjudged`].
@@ -284,6 +286,7 @@ impl AnchoredClock {
             unconfirmed_ms: AtomicU64::new(0),
             unsettled_ms: AtomicU64::new(whole_ms(unsettled)),
             gate: AtomicU8::new(Gate::Open as u8),
+            unjudged_at_ms: AtomicU64::new(0),
             against: Mutex::default(),
             judged: Notify::new(),
         };
@@ -327,12 +330,12 @@ impl AnchoredClock {
         )
     }
 
-    /// The time for an id.
+    /// The time for an id, or for what stands in one.
     ///
     /// # Errors
     /// The gate is shut.
     #[inline]
-    pub(crate) fn time(&self) -> Result<Timestamp, ClockRefusal> {
+    pub fn time(&self) -> Result<Timestamp, ClockRefusal> {
         self.pass()?;
         Ok(self.now())
     }
@@ -376,6 +379,10 @@ impl AnchoredClock {
             .map(|against| against.told_at(self.runtime.boottime()));
         // Before the gate, so that nobody is refused without a reason.
         *self.against.lock().expect("no panic while held") = against;
+        if gate == Gate::Unjudged && self.gate() != Gate::Unjudged {
+            let now = self.runtime.boottime().as_millis() as u64;
+            self.unjudged_at_ms.store(now, Ordering::Release);
+        }
         let before = self.gate.swap(gate as u8, Ordering::AcqRel);
         match (before == gate as u8, gate) {
             (false, Gate::Shut) => {
@@ -392,9 +399,9 @@ impl AnchoredClock {
         self.judged.notify_waiters();
     }
 
-    /// Waits until it is known whether ids get the time; not for long.
+    /// Waits until it is known whether ids get the time; not for long, whoever asks, after it was asked for first.
     pub async fn judged(&self) {
-        let begun = self.runtime.boottime();
+        let begun = Duration::from_millis(self.unjudged_at_ms.load(Ordering::Acquire));
         while self.gate() == Gate::Unjudged {
             let judged = self.judged.notified();
             tokio::pin!(judged);

@@ -76,7 +76,7 @@ macro_rules! delegate_store {
             stopped() -> Option<$crate::store_types::StoreError>;
             newest_wall() -> Option<$crate::store_types::Timestamp>;
             clock_confirmed() -> ();
-            vouch(now: $crate::store_types::Timestamp) -> ();
+            vouch(now: Option<$crate::store_types::Timestamp>) -> ();
             close() -> $crate::store_types::StoreResult<'a, ()>;
         }
     };

@@ -427,7 +427,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// What this process's ids read, told twice a second while they get the time: what [`Store::newest_wall`], or the record
     /// of the store's progress, says to the next process.
-    fn vouch(&self, _now: Timestamp) {}
+    fn vouch(&self, _now: Option<Timestamp>) {}
 
     /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {

@@ -179,6 +179,8 @@ pub(crate) struct Check {
     /// What the clients of the counter elsewhere have.
     elsewhere: Lines<()>,
     max_gap: Vec<u64>,
+    /// The mark that somebody has lowered by hand, by sequence, until the store is restored; else 0.
+    by_hand: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
     pub now_ns: u64,
     /// By store, key and version.
@@ -234,6 +236,7 @@ impl Check {
             stocked: vec![Lines::default(); SEQUENCES.len()],
             elsewhere: Lines::default(),
             max_gap: vec![0; SEQUENCES.len()],
+            by_hand: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
             now_ns: 0,
             writes: HashMap::new(),
@@ -406,17 +409,25 @@ impl Check {
     pub(crate) fn restored(&mut self) {
         self.writes.clear();
         self.is_set_back = false;
+        self.by_hand.fill(0);
         self.set_back_at_ns = None;
     }
 
     /// The store was set back to an earlier state; under processes that run since then, if they do.
     pub(crate) fn set_back(&mut self, live_at_ns: Option<u64>) {
         self.is_set_back = true;
+        self.by_hand.fill(0);
         self.set_back_at_ns = live_at_ns;
         for process in &mut self.processes {
             process.looks.1 = 0;
             process.noticed_ns = None;
         }
+    }
+
+    /// Somebody lowers the mark of a sequence by hand: what is below it stays reserved.
+    pub(crate) fn lowered_by_hand(&mut self, sequence: usize, mark: u64) {
+        self.set_back(None);
+        self.by_hand[sequence] = mark;
     }
 
     /// A register changed.
@@ -594,6 +605,11 @@ impl Check {
         let written = before
             .and_then(|before| reserved_in(&before.value.body))
             .unwrap_or(0);
+        // Nor is it a hole, where a restore had raised the mark without a word in the record.
+        let lowered = run(old_mark, self.by_hand[sequence].min(after.value.mark));
+        if lowered.count > 0 {
+            self.overwritten[sequence].add(lowered, ());
+        }
         let run = run(old_mark.max(written).max(base_ordinal), after.value.mark);
         if run.count == 0 {
             return Ok(Effect::None);
@@ -1166,6 +1182,7 @@ fn window_of(key: &Key) -> Option<(usize, u64)> {
     let pool = POOLS.iter().position(|name| *name == pool)?;
     Some((pool, worker.parse().ok()?))
 }
+
 /// The mark that a sequence's record says it was written with.
 fn reserved_in(body: &str) -> Option<u64> {
     serde_json::from_str::<Json>(body).ok()?["reserved"].as_u64()

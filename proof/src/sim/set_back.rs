@@ -110,13 +110,15 @@ impl World {
         let Some((key, found)) = marked.into_iter().nth(at) else {
             return;
         };
-        let by = 1 + self.dice.below(found.value.mark);
+        let before = found.value.mark;
+        let by = 1 + self.dice.below(before);
         found.value.mark -= by;
+        let sequence = sequence_of(key).expect("a sequence's register");
         let key = key.to_string();
         self.tally.faults.note(Fault::Lowered);
         self.note(22, &[by], || format!("somebody lowers the mark of {key} by {by}"));
         self.owed = Some(by.saturating_add(BLOCKS));
-        self.check.set_back(None);
+        self.check.lowered_by_hand(sequence, before);
         self.servers[0].load(registers);
     }
 

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE", requires = "back")]
     pub(super) to: Option<String>,
     /// --and: clients count in steps of N, where their source does not say so (Redis, a table of your own)
-    #[arg(long, value_name = "N", requires = "and", allow_hyphen_values = true, value_parser = step)]
+    #[arg(long, value_name = "N", requires = "and", value_parser = step)]
     pub(super) increment: Option<i64>,
     /// Look at both sides of what was moved
     #[arg(long, group = "way", conflicts_with = "apply")]
@@ -181,8 +181,9 @@ fn ceiling(text: &str) -> Result<CeilingAt, String> {
 
 fn step(text: &str) -> Result<i64, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("a number other than 0".to_string()),
-        Ok(step) => Ok(step),
+        Ok(step) if step > 0 => Ok(step),
+        // Such counters are fenced and lifted upwards alone.
+        _ => Err("a number from 1 on".to_string()),
     }
 }
 

@@ -85,7 +85,7 @@ impl<D: Dialect> Checkout<'_, D> {
             }
         };
         match within(&*store.eyes.runtime, self.until, asked).await {
-            Some(Ok((1, answered))) if answered != number => Err(Fault {
+            Some(Ok((rows, answered))) if rows != 0 && answered != number => Err(Fault {
                 sort: Sort::Unclear,
                 text: ANSWERS_ANOTHER.to_string(),
             }),

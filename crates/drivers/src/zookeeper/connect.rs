@@ -36,7 +36,22 @@ pub(crate) struct MetaStamp {
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client,
-    pub(super) acls: Arc<[Acl]>,
+    /// `None`: the server keeps it back from this account.
+    acls: Option<Arc<[Acl]>>,
+}
+
+impl Connection {
+    /// The access list of new nodes.
+    ///
+    /// # Errors
+    /// It is not known.
+    pub(super) fn acls(&self) -> Result<&[Acl], Failure> {
+        self.acls.as_deref().ok_or_else(|| {
+            let why = "this account has not the right `a` on mint_register, whose access list new nodes get: without it \
+                       the server hides whose they would be";
+            Failure::Refused(StoreErrorKind::Denied, why.to_string())
+        })
+    }
 }
 
 /// Long enough for a pause of the program, short enough for the server to forget one that is gone.
@@ -78,8 +93,8 @@ impl ZooKeeper {
             Some(digits) => digits
                 .parse()
                 .ok()
-                .filter(|n| (1 << 20..=1 << 30).contains(n))
-                .ok_or_else(|| bad("answer_bytes is a number from 1048576 to 1073741824"))?,
+                .filter(|n| (1 << 22..=1 << 30).contains(n))
+                .ok_or_else(|| bad("answer_bytes is a number from 4194304 to 1073741824"))?,
         };
         let tls = address.take_tls_if_on()?;
         address.no_more_options(OPTIONS)?;
@@ -148,17 +163,26 @@ pub(super) fn failure(error: &Error) -> Failure {
         Code::NO_AUTH | Code::INVALID_ACL => Failure::Refused(StoreErrorKind::Denied, why),
         Code::AUTH_FAILED | Code::SASL_REQUIRED => Failure::Useless(StoreErrorKind::Denied, why),
         Code::NOT_READ_ONLY => Failure::Useless(StoreErrorKind::Unavailable, why),
+        Code::UNIMPLEMENTED => {
+            let why = format!("{why}: ZooKeeper 3.6 or newer is needed");
+            Failure::Useless(StoreErrorKind::Unavailable, why)
+        }
         Code::THROTTLED | Code::QUOTA_EXCEEDED => Failure::Refused(StoreErrorKind::Unavailable, why),
         Code::NO_NODE
         | Code::NODE_EXISTS
         | Code::BAD_VERSION
         | Code::NOT_EMPTY
         | Code::NO_CHILDREN_FOR_EPHEMERALS
-        | Code::UNIMPLEMENTED
         | Code::BAD_ARGUMENTS => Failure::Refused(StoreErrorKind::Corrupt, why),
         // Expired sessions, time-outs between servers, and everything that may mean that it was done.
         _ => Failure::Lost(why),
     }
+}
+
+/// Whether a server keeps the account of an entry back, as it does from whoever may read and not administrate a node: its
+/// hash is an `x` then, and a node that was made with such an entry would belong to nobody.
+fn is_hidden(acl: &Acl) -> bool {
+    acl.scheme == "digest" && acl.id.ends_with(":x")
 }
 
 /// A session with the ensemble behind a URL, for programs that look at nodes as such. Every path is a whole one: the
@@ -200,21 +224,18 @@ impl Driver for ZooKeeper {
     fn connect(&self) -> BoxFuture<'_, Result<Connection, Failure>> {
         Box::pin(async move {
             let client = self.begin().await?;
-            let acls = match client.ask(get_acl(&self.names.register)).await {
-                Ok(acls) => acls,
+            let acls = match client.ask_one_now(get_acl(&self.names.register)).await {
+                Ok(acls) if acls.iter().any(is_hidden) => None,
+                Ok(acls) => Some(acls),
                 // The probe will say what this means.
-                Err(Error::Answered(Code::NO_NODE | Code::NO_AUTH)) => self.acls(),
+                Err(Error::Answered(Code::NO_NODE | Code::NO_AUTH)) => Some(self.acls()),
                 Err(error) => return Err(failure(&error)),
             };
             Ok(Connection {
                 client,
-                acls: acls.into(),
+                acls: acls.map(Arc::from),
             })
         })
-    }
-
-    fn discard(&self, connection: &Connection) {
-        connection.client.end();
     }
 
     fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Answering<MetaStamp>, Failure>> {
@@ -371,7 +392,7 @@ mod tests {
         for (rest, place) in [
             ("//a,b:1", "zookeeper://a:2181,b:1"),
             ("//ann:s%40cret@a/ids/eu/", "zookeeper://a:2181/ids/eu"),
-            ("//a?writes_per_node=7&answer_bytes=1048576", "zookeeper://a:2181"),
+            ("//a?writes_per_node=7&answer_bytes=4194304", "zookeeper://a:2181"),
             ("//a:2281,[::1]:2281?tls=on", "zookeeper://a:2281,[::1]:2281"),
         ] {
             assert_eq!(new(rest).as_deref(), Ok(place));
@@ -387,8 +408,8 @@ mod tests {
             ("//ann@a", "go together"),
             ("//a?writes_per_node=0", "from 1 to"),
             ("//a?writes_per_node=2147483647", "from 1 to"),
-            ("//a?answer_bytes=1048575", "from 1048576 to"),
-            ("//a?answer_bytes=1073741825", "from 1048576 to"),
+            ("//a?answer_bytes=4194303", "from 4194304 to"),
+            ("//a?answer_bytes=1073741825", "from 4194304 to"),
             ("//a?timeout=1", "no option is named \"timeout\""),
             ("//a?tls=yes", "on or off"),
             ("//a?tls=off&tls_ca=x", "on or off"),

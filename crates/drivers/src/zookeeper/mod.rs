@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub use self::browse::ZooKeeperNodes;
 use self::client::{Acl, Ask, Client, Code, Committed, Error, Multi, create, get_data};
 pub use self::connect::open_client as open_zookeeper;
-use self::connect::{Connection, Found, ZooKeeper, another_question, failure, read_all};
+use self::connect::{Found, ZooKeeper, another_question, failure, read_all};
 use self::names::key_of;
 use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
@@ -247,9 +247,12 @@ impl ZooKeeperStore {
         new: &Versioned,
     ) -> Result<Put<Node>, Failure> {
         let base = self.link.driver.names.base(key);
-        let Connection { acls, .. } = &connected.connection;
         let data = record::write(new);
         let full = old.is_some_and(|old| old.revision.version >= self.link.driver.writes_per_node - 1);
+        let acls = match old {
+            Some(_) if !full => &[],
+            _ => connected.connection.acls()?,
+        };
         let revision = match old {
             Some(old) if !full => Node {
                 name: old.revision.name.clone(),
@@ -278,7 +281,7 @@ impl ZooKeeperStore {
 
     async fn rename_held(&self, connected: &Connected<ZooKeeper>, id: u128) -> Result<(), Failure> {
         let names = &self.link.driver.names;
-        let Connection { acls, .. } = &connected.connection;
+        let acls = connected.connection.acls()?;
         let met = &connected.met;
         let renamed = self.write(connected, |multi| {
             multi
@@ -410,6 +413,7 @@ impl ZooKeeperStore {
 
 /// Makes the nodes of a path that are not there; the empty path needs none.
 async fn make_path(client: &Client, path: &str, acls: &[Acl]) -> Result<(), Failure> {
+    // Who may make nothing here may still have been given what is there: if anything is missing, what follows says so.
     let ends = path
         .match_indices('/')
         .map(|(at, _)| at)
@@ -419,7 +423,7 @@ async fn make_path(client: &Client, path: &str, acls: &[Acl]) -> Result<(), Fail
     let made = client.ask_all(nodes.map(|node| create(node, b"", acls))).await;
     for made in made.map_err(|error| failure(&error))? {
         match made {
-            Ok(_) | Err(Error::Answered(Code::NODE_EXISTS)) => {}
+            Ok(_) | Err(Error::Answered(Code::NODE_EXISTS | Code::NO_AUTH)) => {}
             Err(error) => return Err(failure(&error)),
         }
     }

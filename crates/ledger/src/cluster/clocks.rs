@@ -78,6 +78,9 @@ impl Context {
     fn tell_clock(&self) -> Verdict {
         let sources = self.sources();
         let verdict = sources.judge();
+        if verdict == Verdict::Alone && self.has_not_heard() {
+            return verdict;
+        }
         if self.is_undecided(verdict) {
             self.clock.refer_to(reference_of(verdict));
             return verdict;
@@ -110,6 +113,18 @@ impl Context {
             Ids::Refuse(against) => self.clock.set_gate(Gate::Shut, Some(against)),
         }
         verdict
+    }
+
+    /// Whether the others were not heard for lack of a store that answers: then nothing is known of whether they live.
+    fn has_not_heard(&self) -> bool {
+        if self.store.exclusive() || self.clock.gate() == Gate::Unjudged {
+            return false;
+        }
+        let observed = self.cluster.peers.lock().expect("no panic while held");
+        let now = self.runtime.boottime();
+        observed
+            .begun
+            .is_some_and(|begun| now.saturating_sub(begun) > LIVE_FOR)
     }
 
     /// How far the clock that ids read is from this one.
@@ -160,11 +175,12 @@ impl Context {
     /// Before the store is there: the journal knows what the clock read when it answered last.
     pub(crate) fn begin_at_noted_time(&self) {
         let noted = self.journal.as_ref().and_then(Journal::vouched_ns);
-        let Some(offset_ns) = noted else { return };
+        let Some(offset_ns) = noted else {
+            // Its ids had no time when the store answered last, or nothing is known of that.
+            return self.clock.set_gate(Gate::Shut, None);
+        };
         self.clock.refer_to(Reference::Agreed { offset_ns });
         self.clock.look();
-        let mut trust = self.cluster.trust.lock().expect("no panic while held");
-        trust.agreed(self.clock.epoch());
     }
 
     /// The store is back: a time that nobody vouched for waits until the clocks were compared.

@@ -601,8 +601,9 @@ impl fmt::Debug for Guard {
 impl Store for Guard {
     delegate_store!(inner, but get compare_and_set scan remove claim stopped vouch);
 
-    fn vouch(&self, now: Timestamp) {
-        self.vouched_ms.store(now.unix_millis(), Ordering::Release);
+    fn vouch(&self, now: Option<Timestamp>) {
+        let ms = now.map_or(0, Timestamp::unix_millis);
+        self.vouched_ms.store(ms, Ordering::Release);
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
@@ -695,12 +696,7 @@ impl Store for Guard {
     }
 
     fn stopped(&self) -> Option<StoreError> {
-        let stopped = self
-            .stopped
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        // What the store found by itself between two calls: what is in stock stops with it.
-        stopped.or_else(|| self.inner.stopped().map(|error| self.stop(error)))
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.clone().or_else(|| self.inner.stopped())
     }
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use mintage::Timestamp;
+
 use super::{Ledger, tasks};
 use crate::cluster::{Entered, Missed};
 use crate::context::Context;
@@ -55,13 +57,16 @@ impl Ledger {
         }
         let (why, late) = (store.why.clone(), Late::new(store, class));
         let store = Arc::clone(&late) as Arc<dyn crate::store::Store>;
+        let noted = journal
+            .vouched_ns()
+            .map(|offset_ns| Timestamp::from_unix_nanos(runtime.boottime().as_nanos() as i128 + offset_ns));
         let (journal, nothing) = (Some(journal), Restored::default());
         let context = Arc::new(Context::new(
             store,
             settings,
             journal,
             nothing,
-            (true, None),
+            (true, noted),
             runtime,
         ));
         context.health.is_away(&why);

@@ -37,9 +37,7 @@ async fn follow_clock(context: Arc<Context>, ledger: Weak<Ledger>) {
             context.store.clock_confirmed();
             look_again(&ledger).await;
         }
-        if let Some(now) = context.vouched() {
-            context.store.vouch(now);
-        }
+        context.store.vouch(context.vouched());
         context.runtime.sleep(LOOK_AT_CLOCK_EVERY).await;
     }
 }

@@ -260,7 +260,7 @@ impl Store for Striped {
         Box::pin(self.beat())
     }
 
-    fn vouch(&self, now: Timestamp) {
+    fn vouch(&self, now: Option<Timestamp>) {
         for member in &self.members {
             if let Some((_, guard)) = member.lock().as_ref() {
                 guard.vouch(now);

@@ -43,6 +43,7 @@ const OF_TIME: &[(&str, &str)] = &[
     ("leaf", "GET /api/snowflake/get/any"),
     ("cosid", "GET /ids/flake"),
     ("cosid", "GET /ids/as-string/flake"),
+    ("cosid", "GET /ids/as-string/dated"),
     ("sonyflake", "GET /"),
     ("gosnowflake", "GET /worker/1"),
 ];
@@ -73,7 +74,10 @@ fn timed() -> impl Iterator<Item = &'static Format> {
 fn all(by_ms: i64) -> All {
     let on = |config: &mut Config| {
         all_on(config);
-        config.faces.cosid.generators = Setting::parse(r#"{ "flake" = { kind = "snowflake" } }"#).unwrap();
+        config.faces.cosid.generators = Setting::parse(
+            r#"{ "flake" = { kind = "snowflake" }, "dated" = { converter = "to_string", date_prefix = "yyMMdd" } }"#,
+        )
+        .unwrap();
         config.faces.thrift.access.listen = Setting::parse("127.0.0.1:0").unwrap();
     };
     let all = All::of(Server::apart_from_its_store(by_ms, on));

@@ -44,6 +44,7 @@ const NAMELESS: &[&str] = &[
     "/move/kind",
     "/move/key",
     "/move/before",
+    "/move/back_to",
     // MariaDB's way to write numbers from the one to the other; no sequence.
     "/v1/series/{name}",
 ];

@@ -180,7 +180,7 @@ fn the_page_of_originals_shows_the_table() {
     );
 }
 
-const PAGE: &str = include_str!("originals_page.md");
+const PAGE: &str = include_str!("../originals_page.md");
 
 /// The name of each original in the table, the title of its section, and what was run beside its face.
 const ORIGINALS: &[(&str, &str, &str)] = &[

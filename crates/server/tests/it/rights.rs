@@ -47,6 +47,15 @@ fn beside(source: &str) -> Value {
     }})
 }
 
+/// The same of two sources.
+fn of_masters(first: &str, second: &str) -> Value {
+    let master =
+        |source: &str, one: &str| json!({"source": source, "key": "o", "increment": "2", "one": one});
+    let mut body = beside(first);
+    body["move"]["masters"] = json!([master(first, "1"), master(second, "2")]);
+    body
+}
+
 fn step(server: &Server, who: &str, body: &Value) -> Answer {
     ask(server, who, "PUT", "/v1/moves/mine.a", &body.to_string())
 }
@@ -73,12 +82,12 @@ fn beyond(row: &Operation, noun: Noun) -> Vec<(String, String)> {
             all
         }
         At::Body(pointer) => {
-            assert_eq!(
-                (row.op, pointer),
-                (Op::StepMove, "/move/source"),
-                "a body for it stands here"
-            );
-            vec![(path, beside("other").to_string())]
+            let body = match (row.op, pointer) {
+                (Op::StepMove, "/move/source") => beside("other"),
+                (Op::StepMove, "/move/masters") => of_masters("old", "other"),
+                _ => panic!("{:?} {pointer}: a body for it stands here", row.op),
+            };
+            vec![(path, body.to_string())]
         }
     }
 }
@@ -162,12 +171,8 @@ fn a_source_needs_a_right_of_its_own_in_every_phase() {
     }
     assert_eq!(step(&server, "mover", &beside("other")).status, 403);
     // Of several sources each one, whatever they are called together.
-    let master =
-        |source: &str, one: &str| json!({"source": source, "key": "o", "increment": "2", "one": one});
     for (second, is_forbidden) in [("other", true), ("old", false)] {
-        let mut body = beside("old");
-        body["move"]["masters"] = json!([master("old", "1"), master(second, "2")]);
-        let answer = step(&server, "mover", &body);
+        let answer = step(&server, "mover", &of_masters("old", second));
         assert_eq!(answer.status == 403, is_forbidden, "{second}: {}", answer.text());
     }
     let elsewhere = beside("old").to_string();

@@ -468,8 +468,10 @@ impl Store for EmbeddedStore {
         self.shared.clock_confirmed.store(true, Ordering::Release);
     }
 
-    fn vouch(&self, now: Timestamp) {
-        self.shared.vouched_ms.store(now.unix_millis(), Ordering::Release);
+    fn vouch(&self, now: Option<Timestamp>) {
+        if let Some(now) = now {
+            self.shared.vouched_ms.store(now.unix_millis(), Ordering::Release);
+        }
     }
 
     fn stopped(&self) -> Option<StoreError> {

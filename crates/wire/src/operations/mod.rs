@@ -263,6 +263,7 @@ operations! {
             right: Some(Admin),
             names: &[
                 Noun { at: At::Body("/move/source"), is: Thing::Source },
+                Noun { at: At::Body("/move/masters"), is: Thing::Source },
                 Noun { at: At::Body("/move/table"), is: Thing::Table },
             ],
             takes: Document(of::<moves::MoveStep>),

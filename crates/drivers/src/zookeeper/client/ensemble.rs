@@ -68,19 +68,27 @@ impl Ensemble {
     /// Every host's place in the list, in random order: clients spread over the servers.
     fn shuffled(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
-        for end in (1..order.len()).rev() {
-            let mut random = [0; 8];
-            self.runtime.fill_random(&mut random);
-            order.swap(end, (u64::from_be_bytes(random) % (end as u64 + 1)) as usize);
-        }
+        self.shuffle(&mut order);
         order
+    }
+
+    fn shuffle<T>(&self, all: &mut [T]) {
+        for end in (1..all.len()).rev() {
+            all.swap(end, (self.random() % (end as u64 + 1)) as usize);
+        }
+    }
+
+    fn random(&self) -> u64 {
+        let mut random = [0; 8];
+        self.runtime.fill_random(&mut random);
+        u64::from_be_bytes(random)
     }
 
     async fn try_host(&self, at: usize, session: &mut Session, round: u32) -> Result<Connection, Fault> {
         let hosts = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
         let patience = self.connect_timeout * (round + 1).min(ROUNDS_OF_THE_LATE) / hosts;
         let attempt = async {
-            let mut connection = Connection::new(self.dial(at).await.map_err(Fault::Away)?);
+            let mut connection = Connection::new(self.dial(at, patience).await.map_err(Fault::Away)?);
             session
                 .greet(&mut connection, self.session_timeout, self.digest.as_deref())
                 .await?;
@@ -94,10 +102,8 @@ impl Ensemble {
         }
     }
 
-    async fn dial(&self, at: usize) -> Result<Box<dyn Stream>, String> {
-        let host = &self.hosts[at];
-        let stream = TcpStream::connect((host.name.as_str(), host.port)).await;
-        let stream = stream.map_err(|error| error.to_string())?;
+    async fn dial(&self, at: usize, patience: Duration) -> Result<Box<dyn Stream>, String> {
+        let stream = self.reach(&self.hosts[at], patience).await?;
         stream.set_nodelay(true).ok();
         match &self.tls {
             Some(tls) => Ok(Box::new(
@@ -105,5 +111,25 @@ impl Ensemble {
             )),
             None => Ok(Box::new(stream)),
         }
+    }
+
+    /// Any address of a name that takes the connection; they share the patience, since one may be that of a server that is gone.
+    async fn reach(&self, host: &Host, patience: Duration) -> Result<TcpStream, String> {
+        let found = tokio::net::lookup_host((host.name.as_str(), host.port)).await;
+        let mut addresses: Vec<_> = found.map_err(|error| error.to_string())?.collect();
+        self.shuffle(&mut addresses);
+        let each = patience / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        let mut why = "the name has no address".to_string();
+        for address in addresses {
+            tokio::select! {
+                biased;
+                stream = TcpStream::connect(address) => match stream {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => why = error.to_string(),
+                },
+                () = self.runtime.sleep(each) => why = format!("{address} does not answer"),
+            }
+        }
+        Err(why)
     }
 }

@@ -1,7 +1,7 @@
 //! Single ids: of a generator that is configured, else of the sequence or pool `cosid:NAME`.
 
 use hyper::StatusCode;
-use mintage::Clock;
+use mintage::{Clock, Timestamp};
 
 use super::generators::{Generator, Kind, SHARE};
 use super::{JSON, keyed, segments, text};
@@ -11,6 +11,7 @@ use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
 use crate::faces::web::spring;
+use crate::formats::no_time;
 
 /// Where snowflakes come from.
 pub(super) const POOL: &str = "cosid";
@@ -32,6 +33,11 @@ pub(super) async fn make(asked: &Asked<'_>, name: &str, as_text: bool) -> Answer
     let config = asked.thread.config();
     let settings = &config.faces.cosid;
     let configured = settings.generator(name);
+    // Before a number is taken: an id that names a date gets the time as a snowflake does, or none (protocol C2).
+    let now = match &configured {
+        Some(generator) if as_text && !generator.date_prefix.as_str().is_empty() => dated(asked).await?,
+        _ => asked.thread.service().ledger().clock().now(),
+    };
     let id = match &configured {
         Some(generator) => next(asked, name, generator).await?,
         None => of_name(asked, name.as_bytes()).await?,
@@ -39,12 +45,18 @@ pub(super) async fn make(asked: &Asked<'_>, name: &str, as_text: bool) -> Answer
     if !as_text {
         return Ok(id.to_string());
     }
-    let now = asked.thread.service().ledger().clock().now().unix_millis();
     let now = settings
         .time_zone
-        .at(now)
+        .at(now.unix_millis())
         .ok_or_else(|| ServiceError::new(Code::Internal, "the clock shows a time that no date has"))?;
     text::write(&configured.unwrap_or_default(), id, &now)
+}
+
+/// The time for an id that names it.
+async fn dated(asked: &Asked<'_>) -> Answer<Timestamp> {
+    let clock = asked.thread.service().ledger().clock();
+    clock.judged().await;
+    clock.time().map_err(|refusal| no_time("a date", &refusal))
 }
 
 /// The name of a segment's sequence behind the prefix.
