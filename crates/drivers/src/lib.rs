@@ -1,7 +1,7 @@
 //! How to keep a connection to a database of others, and registers over it.
 //!
-//! A **driver** speaks one database's protocol. A **link** keeps connections over it: deadlines, what an error says of the
-//! outcome, other copies of the data. A **store** is registers over a link, and [`open_store`] opens each from its URL.
+//! A **driver** speaks one database's protocol. A **link** keeps connections over it: deadlines, what an error says of
+//! the outcome, other copies of the data. A **store** is registers over a link; [`open_store`] opens each from its URL.
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;

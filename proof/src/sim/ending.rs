@@ -44,6 +44,12 @@ impl World {
         Ok(())
     }
 
+    /// Whether clocks that were wrong for a moment are followed back. A server whose others are heard of by a store of a set
+    /// that is gone for good holds the time that was agreed on, until it is started again.
+    pub(super) fn shows_right_time(&self) -> bool {
+        self.spikes && self.down_until_ns.iter().all(|until| *until != u64::MAX)
+    }
+
     /// Whoever asks is served within a few minutes, by every process.
     pub(super) fn serve_everybody(&mut self) -> Step {
         let deadline_ns = self.now_ns + 240 * SECOND_NS;

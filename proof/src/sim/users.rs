@@ -258,13 +258,13 @@ impl World {
                     at_once: ids.at_once,
                     clock: (ids.epoch, ids.after.unix_nanos()),
                 };
-                if asked.goal && self.spikes {
+                if asked.goal && self.shows_right_time() {
                     self.check.right_time(&minted, TRUE_WALL_NS)?;
                 }
                 return self.check.minted(&minted, TRUE_WALL_NS);
             }
             (Came::Times(times), Op::Format { .. }) => {
-                let off = asked.goal && self.spikes;
+                let off = asked.goal && self.shows_right_time();
                 let now = off.then(|| TRUE_WALL_NS + i128::from(self.now_ns));
                 return check::times(&times, now);
             }

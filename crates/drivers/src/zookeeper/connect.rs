@@ -47,8 +47,8 @@ impl Connection {
     /// It is not known.
     pub(super) fn acls(&self) -> Result<&[Acl], Failure> {
         self.acls.as_deref().ok_or_else(|| {
-            let why = "this account has not the right `a` on mint_register, whose access list new nodes get: without it \
-                       the server hides whose they would be";
+            let why = "this account has not the right `a` on mint_register, whose access list new nodes get: \
+                       without it the server hides whose they would be";
             Failure::Refused(StoreErrorKind::Denied, why.to_string())
         })
     }
@@ -179,8 +179,8 @@ pub(super) fn failure(error: &Error) -> Failure {
     }
 }
 
-/// Whether a server keeps the account of an entry back, as it does from whoever may read and not administrate a node: its
-/// hash is an `x` then, and a node that was made with such an entry would belong to nobody.
+/// Whether a server keeps the account of an entry back, as it does from whoever may read and not administrate a node.
+/// Its hash is an `x` then, and a node that was made with such an entry would belong to nobody.
 fn is_hidden(acl: &Acl) -> bool {
     acl.scheme == "digest" && acl.id.ends_with(":x")
 }

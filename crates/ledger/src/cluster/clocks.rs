@@ -79,6 +79,12 @@ impl Context {
         let sources = self.sources();
         let verdict = sources.judge();
         if verdict == Verdict::Alone && self.has_not_heard() {
+            // That opens no gate. A clock whose ids go on follows its own machine's, if nobody spoke against that.
+            if self.clock.gate() == Gate::Open {
+                let mut trust = self.cluster.trust.lock().expect("no panic while held");
+                self.clock
+                    .refer_to(trust.weigh(&sources, verdict, self.clock.epoch()).reference);
+            }
             return verdict;
         }
         if self.is_undecided(verdict) {

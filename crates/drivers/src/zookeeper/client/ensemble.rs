@@ -113,7 +113,7 @@ impl Ensemble {
         }
     }
 
-    /// Any address of a name that takes the connection; they share the patience, since one may be that of a server that is gone.
+    /// Any address of a name that takes the connection. They share the patience: one may be that of a server that is gone.
     async fn reach(&self, host: &Host, patience: Duration) -> Result<TcpStream, String> {
         let found = tokio::net::lookup_host((host.name.as_str(), host.port)).await;
         let mut addresses: Vec<_> = found.map_err(|error| error.to_string())?.collect();
