@@ -266,7 +266,13 @@ impl World {
         }
         World::leave_room_for_standby(&mut plan, !exclusive && stores == 1);
         let nodes = if exclusive { 1 } else { 1 + dice.index(3) };
-        let exposure = Duration::from_secs(2) + plan.timeout * 2 + Duration::from_secs(1);
+        // Between two renewals a process asks for changes, the store's progress, the clock and the others, one after the other.
+        let asks = if plan.base_delay > Duration::from_millis(100) {
+            4
+        } else {
+            2
+        };
+        let exposure = Duration::from_secs(2) + plan.timeout * asks + Duration::from_secs(1);
         // What is let go is lost: at most max_gap each time.
         let lets_go = dice.chance(100);
         // Copies of a process would need copies of the folder.
