@@ -101,7 +101,7 @@ mod read {
     }
 
     fn provider() -> Arc<CryptoProvider> {
-        Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+        Arc::new(rustls::crypto::ring::default_provider())
     }
 
     fn or_environment(given: &Option<PathBuf>, variable: &str) -> Option<PathBuf> {

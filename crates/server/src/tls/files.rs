@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mintage_local::trusted;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
@@ -120,7 +120,7 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
             "server.tls.key = {key} can be read by everybody on this machine: chmod 600 {key}"
         ));
     }
-    let provider = Arc::new(aws_lc_rs::default_provider());
+    let provider = Arc::new(ring::default_provider());
     let signing = provider
         .key_provider
         .load_private_key(key)
@@ -165,7 +165,7 @@ fn resume(config: &mut ServerConfig, shows_certificates: bool) {
     if shows_certificates {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-    } else if let Ok(ticketer) = aws_lc_rs::Ticketer::new() {
+    } else if let Ok(ticketer) = ring::Ticketer::new() {
         // The secret is of this process, and is changed twice a day.
         config.ticketer = ticketer;
     }

@@ -7,7 +7,7 @@ use rcgen::{
     KeyPair, NameConstraints, SanType, date_time_ymd,
 };
 use rustls::RootCertStore;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 
 use super::admission::{Admission, Authorities, Over};
@@ -57,7 +57,7 @@ fn trusting(authorities: &[&Signer]) -> Option<Authorities> {
     for authority in authorities {
         roots.add(authority.certificate.clone()).unwrap();
     }
-    let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+    let algorithms = ring::default_provider().signature_verification_algorithms;
     Some(Authorities::new(Arc::new(roots), algorithms))
 }
 

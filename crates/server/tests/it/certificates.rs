@@ -86,7 +86,7 @@ impl Site {
         let made = params.signed_by(&key, &self.authority).unwrap();
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.authority.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[version])
             .unwrap()

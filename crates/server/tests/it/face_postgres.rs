@@ -1895,7 +1895,7 @@ impl Certified {
         write("server.key", made.signing_key.serialize_pem());
         let mut roots = rustls::RootCertStore::empty();
         roots.add(made.cert.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let client = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
