@@ -7,8 +7,9 @@ use prost_reflect::{DescriptorPool, MethodDescriptor};
 
 use crate::error::{Code, ServiceError};
 
-/// `proto/`, compiled: a `google.protobuf.FileDescriptorSet`.
-pub(super) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mint.bin"));
+/// `proto/`, compiled: a `google.protobuf.FileDescriptorSet`. It is kept, so that no build needs a compiler for it; a test
+/// compiles it again.
+pub(super) const DESCRIPTORS: &[u8] = include_bytes!("mint.bin");
 
 static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).expect("the compiler has written it"));
@@ -80,6 +81,23 @@ mod tests {
         "ListActs",
         "Audit",
     ];
+
+    /// `MINT_TEST_UPDATE=1` writes what `proto/` says now.
+    #[test]
+    fn the_kept_descriptor_is_that_of_the_messages() {
+        let crate_folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut compiler = protox::Compiler::new([crate_folder.join("../../proto")]).unwrap();
+        compiler
+            .include_imports(true)
+            .open_file("mintage/v1/mint.proto")
+            .unwrap();
+        let compiled = compiler.encode_file_descriptor_set();
+        if std::env::var_os("MINT_TEST_UPDATE").is_some() {
+            std::fs::write(crate_folder.join("src/faces/grpc/mint.bin"), &compiled).unwrap();
+        }
+        let is_kept = compiled == DESCRIPTORS;
+        assert!(is_kept, "proto/ has changed: MINT_TEST_UPDATE=1 writes crates/server/src/faces/grpc/mint.bin");
+    }
 
     #[test]
     fn every_operation_is_a_method() {
