@@ -20,6 +20,8 @@ use mintage_e2e::writers::Session;
 use mintage_testing::invariant;
 use tempfile::TempDir;
 
+use crate::import::PATIENT;
+
 /// The largest id before the move.
 const BEFORE: i64 = 1000;
 
@@ -102,6 +104,18 @@ impl Lab {
         Lab { folder, face: free() }
     }
 
+    /// The face puts this before the names that it is asked for.
+    fn with_prefix<S: Shop>(self, _: &S, prefix: &str) -> Lab {
+        let file = self.folder.path().join("mint.toml");
+        let config = fs::read_to_string(&file).unwrap();
+        fs::write(
+            file,
+            format!("{config}[faces.{}]\nprefix = {prefix:?}\n", S::FACE),
+        )
+        .unwrap();
+        self
+    }
+
     /// The server; always at the same address for the face.
     fn serve<S: Shop>(&self, _: &S) -> Server {
         let face = format!("{}={}", S::FACE, self.face);
@@ -113,7 +127,7 @@ impl Lab {
     /// What a person types after `mint import shop`.
     fn import(&self, server: &Server, words: &[&str]) -> Said {
         let url = server.url();
-        let all = ["import", "shop", "--server", &url].into_iter();
+        let all = ["import", "shop", "--server", &url].into_iter().chain(PATIENT);
         run::mint(self.folder.path(), all.chain(words.iter().copied()))
     }
 
@@ -139,6 +153,13 @@ fn a_table_fills_itself<S: Shop>(shop: &S) {
     let words: &[&str] = &["--match", "*orders*", "--name", &named];
     let plan = lab.import(&server, words).ok();
     assert!(plan.contains("the table fills the column by itself"), "{plan}");
+    // Before the move there is nothing to run: numbers of both sides would be in one column.
+    let early = lab.import(&server, &[words, &["--fill"]].concat());
+    assert!(
+        early.code == 1 && early.out.contains("nothing to run yet"),
+        "{early:?}"
+    );
+    assert!(early.out.lines().all(|line| line.starts_with("--")), "{early:?}");
     lab.import(&server, &[words, &["--apply"]].concat()).ok();
     let fenced = shop.run(S::INSERT);
     assert_ne!(fenced.code, 0, "{fenced:?}");
@@ -183,6 +204,9 @@ fn a_table_fills_itself<S: Shop>(shop: &S) {
     lab.import(&server, &["--back", "--apply"]).ok();
     let closed = shop.run(S::INSERT);
     assert_ne!(closed.code, 0, "{closed:?}");
+    // The script of then is refused, now that the counter is there again.
+    let late = shop.run(&script);
+    assert_ne!(late.code, 0, "{late:?}");
     let undo = lab.script(&server, &["--back"]);
     shop.run(&undo).ok();
     shop.run(&undo).ok();
@@ -204,6 +228,103 @@ fn an_auto_increment_column_fills_itself_from_here() {
     if let Some(mariadb) = Mariadb::run() {
         a_table_fills_itself(&mariadb);
     }
+}
+
+/// A face that puts something before names is asked for the rest, and not for a name of its own making.
+fn a_face_with_a_prefix_fills_it<S: Shop>(shop: &S) {
+    shop.run(S::MAKE).ok();
+    let lab = Lab::of(shop).with_prefix(shop, "web:");
+    let server = lab.serve(shop);
+    let named = format!("{}=web:orders", S::KEY);
+    let words: &[&str] = &["--match", "*orders*", "--name", &named];
+    lab.import(&server, &[words, &["--apply"]].concat()).ok();
+    let wrong = shop.run(&lab.script(&server, words));
+    assert_ne!(wrong.code, 0, "{wrong:?}");
+    let fill = format!("--fill={}", lab.face);
+    let other = lab.import(
+        &server,
+        &[words, &[fill.as_str(), "--fill-prefix", "shop:"]].concat(),
+    );
+    assert!(
+        other.code == 1 && other.out.contains("does not begin so"),
+        "{other:?}"
+    );
+    shop.run(&lab.script(&server, &[words, &["--fill-prefix", "web:"]].concat()))
+        .ok();
+    assert_eq!(rows(shop, S::INSERT), "1001");
+}
+
+#[test]
+fn a_face_with_a_prefix_fills_a_serial_column() {
+    if let Some(postgres) = Postgres::borrow() {
+        a_face_with_a_prefix_fills_it(&postgres);
+    }
+}
+
+#[test]
+fn a_face_with_a_prefix_fills_an_auto_increment_column() {
+    if let Some(mariadb) = Mariadb::run() {
+        a_face_with_a_prefix_fills_it(&mariadb);
+    }
+}
+
+/// Each partition and each child keeps a default of its own, and what others have made is not trusted.
+#[test]
+fn what_stands_in_the_way_in_postgresql_is_kept_or_refused_in_words() {
+    let Some(postgres) = Postgres::borrow() else {
+        return;
+    };
+    postgres
+        .run(
+            "SET ROLE mint; CREATE SEQUENCE orders_id_seq; \
+         CREATE TABLE orders (id bigint DEFAULT nextval('orders_id_seq'), item text) PARTITION BY LIST (item); \
+         CREATE TABLE orders_a PARTITION OF orders FOR VALUES IN ('a'); \
+         CREATE TABLE orders_b PARTITION OF orders FOR VALUES IN ('b'); \
+         ALTER TABLE orders_b ALTER id SET DEFAULT -5; \
+         CREATE TABLE plain (id bigint DEFAULT nextval('orders_id_seq'), item text); \
+         CREATE TABLE child () INHERITS (plain); ALTER TABLE child ALTER id SET DEFAULT -6; \
+         RESET ROLE; CREATE ROLE somebody; CREATE SCHEMA mint AUTHORIZATION somebody",
+        )
+        .ok();
+    let lab = Lab::of(&postgres);
+    let server = lab.serve(&postgres);
+    let words: &[&str] = &["--match", "*orders_id_seq", "--name", "orders_id_seq=it$mint$s"];
+    lab.import(&server, &[words, &["--apply"]].concat()).ok();
+    let script = lab.script(&server, words);
+    let refused = postgres.run(&script);
+    assert!(
+        refused.code != 0 && refused.err.contains("is that of somebody"),
+        "{refused:?}"
+    );
+    postgres.run("DROP SCHEMA mint").ok();
+    // Somebody's server of that name leads elsewhere.
+    let server_name = format!("\"mint {}\"", lab.face);
+    postgres
+        .run(&format!(
+            "CREATE EXTENSION IF NOT EXISTS postgres_fdw; \
+             CREATE SERVER {server_name} FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host 'elsewhere')"
+        ))
+        .ok();
+    let refused = postgres.run(&script);
+    assert!(
+        refused.code != 0 && refused.err.contains("is another one"),
+        "{refused:?}"
+    );
+    postgres.run(&format!("DROP SERVER {server_name}")).ok();
+    postgres.run(&script).ok();
+    let insert = |table: &str, item: &str| {
+        rows(
+            &postgres,
+            &format!("INSERT INTO {table} (item) VALUES ('{item}') RETURNING id"),
+        )
+    };
+    assert_eq!(insert("orders", "a"), "1");
+    assert_eq!(insert("orders_a", "a"), "2");
+    assert_eq!(insert("plain", "x"), "3");
+    assert_eq!(
+        (insert("orders_b", "b"), insert("child", "x")),
+        ("-5".into(), "-6".into())
+    );
 }
 
 /// Defaults and names as people have them, an identity column, and an account that may only insert.

@@ -284,6 +284,7 @@ impl<O: Original> Lab<O> {
         let name = format!("{}=orders", self.key);
         let all = all
             .chain([name.as_str(), "--server", &server])
+            .chain(PATIENT)
             .chain(words.iter().copied());
         run::mint(self.folder.path(), all)
     }
@@ -294,17 +295,24 @@ impl<O: Original> Lab<O> {
     }
 }
 
-/// Ways of one counter, each a command after the other, under the load of eight clients.
-fn under_load<O: Original>(what: &str, original: O, ways: &[&[&str]]) {
-    let lab = Lab::new(original);
-    let writers = lab.writers(8);
+/// A database that many tests share answers late, and is waited for.
+pub(crate) const PATIENT: [&str; 2] = ["--timeout", "60s"];
+
+/// Ways of one name, each a command after the other, under the load of clients of both sides: no number comes twice, and
+/// after each way both sides are sound.
+pub(crate) fn moved_under_load(
+    what: &str,
+    writers: Writers,
+    ways: &[&[&str]],
+    import: impl Fn(&[&str]) -> Said,
+) {
     writers.more(200);
     for way in ways {
-        let said = lab.import(&[way, &["--apply"][..]].concat());
-        assert_eq!(said.code, 0, "{way:?}: {said:?}");
+        let said = import(&[way, &["--apply"][..]].concat());
+        assert_eq!(said.code, 0, "{what} {way:?}: {said:?}");
         writers.more(400);
-        let sound = lab.import(&["--verify"]);
-        assert_eq!(sound.code, 0, "{way:?}: {sound:?}");
+        let sound = import(&["--verify"]);
+        assert_eq!(sound.code, 0, "{what} {way:?}: {sound:?}");
     }
     let taken = writers.stop();
     say(&format!(
@@ -313,6 +321,12 @@ fn under_load<O: Original>(what: &str, original: O, ways: &[&[&str]]) {
         ways.len(),
         taken.longest.as_millis()
     ));
+}
+
+/// The same of one counter and eight clients.
+fn under_load<O: Original>(what: &str, original: O, ways: &[&[&str]]) {
+    let lab = Lab::new(original);
+    moved_under_load(what, lab.writers(8), ways, |words| lab.import(words));
 }
 
 const CUT: &[&str] = &[];
@@ -824,6 +838,10 @@ fn a_key_of_another_database_is_another_counter() {
             [&["import"], words, &["--store", "file:./ids2"]].concat(),
         )
     };
+    // To look makes no store.
+    let said = mint(&[&one]);
+    said.fails(2, "no store in ", "mint serve");
+    run::mint(lab.folder.path(), ["init", "--store", "file:./ids2"]).ok();
     let said = mint(&[&one, "--name", "bills=orders"]);
     assert!(
         said.code == 1 && said.out.contains("another counter of this import"),

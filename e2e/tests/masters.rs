@@ -19,7 +19,7 @@ use mintage_e2e::writers::{Client, Writers};
 use mintage_testing::Distinct;
 use tempfile::TempDir;
 
-use crate::import::{client_here, client_of, given, until_request};
+use crate::import::{PATIENT, client_here, client_of, given, moved_under_load, until_request};
 
 /// A database, and how a counter in it is made and used.
 enum Master {
@@ -36,6 +36,8 @@ struct Kind {
     take: [&'static str; 2],
     /// What the import is told besides.
     also: &'static [&'static str],
+    /// What each command is told.
+    always: &'static [&'static str],
     /// Both are kept apart by ranges alone: one goes back.
     by_ranges: bool,
     has_beside: bool,
@@ -51,6 +53,7 @@ const TICKETS: Kind = Kind {
     key: "ids.orders",
     take: [TICKET; 2],
     also: &[],
+    always: &[],
     by_ranges: false,
     has_beside: true,
 };
@@ -86,6 +89,37 @@ macro_rules! of_leaf {
 
 const OF_LEAF: &str =
     given!("UPDATE leaf_alloc SET max_id = LAST_INSERT_ID(max_id) + 1 WHERE biz_tag = 'orders'");
+
+macro_rules! of_own {
+    ($next:literal) => {
+        concat!(
+            "CREATE TABLE counters (name varchar(64) PRIMARY KEY, value bigint NOT NULL); INSERT INTO counters VALUES ('orders', ",
+            $next,
+            ")"
+        )
+    };
+}
+
+/// A table of somebody's own that keeps the next number; its clients count in steps of 2.
+const OWN: Kind = Kind {
+    name: "own",
+    make: [of_own!("1001"), of_own!("1002")],
+    key: "orders",
+    take: [given!("UPDATE counters SET value = LAST_INSERT_ID(value) + 2 WHERE name = 'orders'"); 2],
+    also: &["--increment", "2"],
+    always: &[
+        "--table",
+        "counters",
+        "--key-column",
+        "name",
+        "--column",
+        "value",
+        "--means",
+        "next",
+    ],
+    has_beside: false,
+    ..TICKETS
+};
 
 const KINDS: [Kind; 6] = [
     TICKETS,
@@ -204,6 +238,7 @@ struct Lab {
     masters: [Master; 2],
     key: &'static str,
     also: &'static [&'static str],
+    always: &'static [&'static str],
     by_ranges: bool,
     folder: TempDir,
     server: Server,
@@ -218,16 +253,17 @@ impl Lab {
             config += &format!("[sources.m{at}]\nurl = {:?}\n", master.url(None));
         }
         fs::write(folder.path().join("mint.toml"), config).unwrap();
-        let (key, also, by_ranges): (_, &[&str], _) = match &masters[0] {
-            Master::Mariadb(_, kind) => (kind.key, kind.also, kind.by_ranges),
-            Master::Postgres(_) => ("public.orders", &[], false),
-            Master::Redis(_) => ("orders", &["--increment", "2"], false),
+        let (key, also, always, by_ranges): (_, &[&str], &[&str], _) = match &masters[0] {
+            Master::Mariadb(_, kind) => (kind.key, kind.also, kind.always, kind.by_ranges),
+            Master::Postgres(_) => ("public.orders", &[], &[], false),
+            Master::Redis(_) => ("orders", &["--increment", "2"], &[], false),
         };
         let server = Start::in_folder(folder.path()).ready();
         Lab {
             masters,
             key,
             also,
+            always,
             by_ranges,
             folder,
             server,
@@ -246,7 +282,9 @@ impl Lab {
             words.extend(["--name", &name]);
             words.extend(self.also);
         }
+        words.extend(self.always);
         words.extend(["--server", server]);
+        words.extend(PATIENT);
         words.extend(way);
         words.into_iter().map(String::from).collect()
     }
@@ -276,26 +314,14 @@ impl Lab {
     }
 }
 
-/// Ways of one name, each a command after the other, under the load of eight clients, half of them at each master.
+/// Ways of one name under the load of eight clients, half of them at each master.
 fn under_load(what: &str, masters: [Master; 2], ways: &[&[&str]]) {
     let lab = Lab::new(masters);
-    let writers = lab.writers(8);
-    writers.more(200);
-    for way in ways {
-        let way = if *way == BACK { lab.back() } else { way };
-        let said = lab.import(&[way, &["--apply"][..]].concat());
-        assert_eq!(said.code, 0, "{what} {way:?}: {said:?}");
-        writers.more(400);
-        let sound = lab.import(&["--verify"]);
-        assert_eq!(sound.code, 0, "{what} {way:?}: {sound:?}");
-    }
-    let taken = writers.stop();
-    say(&format!(
-        "{what}: {} numbers of two masters over {} moves, none twice; refused for {} ms at the longest",
-        taken.numbers.len(),
-        ways.len(),
-        taken.longest.as_millis()
-    ));
+    let ways: Vec<_> = ways
+        .iter()
+        .map(|way| if *way == BACK { lab.back() } else { way })
+        .collect();
+    moved_under_load(what, lab.writers(8), &ways, |words| lab.import(words));
 }
 
 const CUT: &[&str] = &[];
@@ -346,6 +372,15 @@ fn odd_and_even_sequences_become_one_by_every_way_under_load() {
 fn two_keys_that_are_raised_by_two_become_one_sequence_and_go_back_under_load() {
     if let Some(masters) = two_redis() {
         under_load("redis", masters, &[CUT, BACK, CUT, BACK, BESIDE, END, BACK]);
+    }
+}
+
+/// Each goes back in its own steps: odd stays odd.
+// claim: P57
+#[test]
+fn two_tables_of_ones_own_become_one_sequence_and_go_back_in_their_steps_under_load() {
+    if let Some(masters) = two_mariadbs(&OWN) {
+        under_load("own", masters, &[CUT, BACK, CUT, BACK]);
     }
 }
 

@@ -12,12 +12,19 @@ use crate::tls::TlsFiles;
 
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Without --apply it prints what it would do. A crash leaves nothing that the same command does not end.\n\n\
+    after_help = "Examples:\n  \
+                  mint import postgres://shop@db/shop                      the plan: nothing is changed\n  \
+                  mint import postgres://shop@db/shop --apply              move every counter here\n  \
+                  mint import redis://db --match 'orders*' --apply --yes   some of them, without a question\n  \
+                  mint import shop --ceiling +100000 --apply               no pause: the source ends 100,000 numbers on\n  \
+                  mint import shop --back --apply                          return them to the source\n\n\
+                  Without --apply it prints what it would do. At a terminal --apply asks first, unless --yes is given. If it \
+                  is cut off, run the same command again: it finishes the move.\n\n\
                   Exit codes: 0 done, possible or sound; 1 refused or not sound; 2 wrong usage; 3 a side could not be \
                   reached."
 )]
 pub(crate) struct Args {
-    /// Where counters are: a URL as of mint doctor, or a name of [sources.NAME] in the configuration, which --beside
+    /// Where counters are: a URL as mint doctor takes it, or a name of [sources.NAME] in the configuration, which --beside
     /// needs
     #[arg(value_name = "SOURCE", required_unless_present_any = ["status", "url_file"])]
     pub(super) source: Option<String>,
@@ -31,7 +38,7 @@ pub(crate) struct Args {
     /// Do it; otherwise the plan is printed
     #[arg(long)]
     pub(super) apply: bool,
-    /// Do not ask before
+    /// Do not ask first, as --apply does at a terminal
     #[arg(short, long, requires = "apply")]
     pub(super) yes: bool,
     /// Print the plan, as without --apply
@@ -49,7 +56,8 @@ pub(crate) struct Args {
     /// Numbers to skip above where the source stands; a source that may forget needs some
     #[arg(long, value_name = "N")]
     pub(super) advance: Option<u64>,
-    /// The source goes on below this number (+N: so many further), ours begins there: no pause
+    /// Without a pause: the source continues below this number, and Mintage issues numbers from it on. +N: so many numbers
+    /// beyond the source's next one
     #[arg(long, value_name = "B|+N", value_parser = ceiling, group = "way", allow_hyphen_values = true)]
     pub(super) ceiling: Option<CeilingAt>,
     /// Our servers take ranges out of the source, and both serve
@@ -78,7 +86,10 @@ pub(crate) struct Args {
     /// the usual port]. With --back: SQL that takes it back
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1",
         conflicts_with_all = ["apply", "verify", "status", "beside", "fence"])]
-    pub(super) fill: Option<FillFrom>,
+    fill: Option<FillFrom>,
+    /// --fill: what that face puts before names (its setting `prefix`), so that the SQL asks for the rest
+    #[arg(long, value_name = "TEXT", requires = "fill", default_value = "")]
+    fill_prefix: String,
     /// `none`: the source may not be changed; it is watched instead, and must not move
     #[arg(long, value_name = "HOW", value_parser = ["none"])]
     pub(super) fence: Option<String>,
@@ -126,6 +137,15 @@ impl Args {
             (None, true) => Wish::Beside,
             (None, false) => Wish::Cut,
         }
+    }
+
+    /// Where tables that fill themselves find our face.
+    pub(super) fn fill(&self) -> Option<FillFrom> {
+        let from = self.fill.clone()?;
+        Some(FillFrom {
+            prefix: self.fill_prefix.clone(),
+            ..from
+        })
     }
 
     /// By how much clients count, where they do not say so themselves.

@@ -1,6 +1,6 @@
 //! `--fill`: a script that lets tables go on filling their columns by themselves, or one that takes that back.
 
-use mintage_ledger::moves::{Goal, OursError};
+use mintage_ledger::moves::{Goal, OursError, Phase};
 use mintage_ledger::source::{Counter, Fill, FillFrom};
 use serde_json::json;
 
@@ -44,7 +44,7 @@ pub(super) async fn scripts(targets: &[Target], from: &FillFrom, out: &mut Out) 
             }
         };
         for (there, counter) in counters(target).await? {
-            is_whole &= script(target.goal, there, &counter, name, from, out)?;
+            is_whole &= script(target, there, &counter, name, from, out)?;
         }
     }
     out.flush()?;
@@ -73,20 +73,40 @@ async fn counters(target: &Target) -> Result<Vec<(&There, Counter)>, Failure> {
     Ok(all)
 }
 
+/// Whether numbers come from here, so that a table can be filled from here.
+fn gives_numbers(target: &Target) -> bool {
+    let record = target.under_way.as_ref();
+    record.is_some_and(|record| record.phase == Phase::Open)
+}
+
+fn too_early(target: &Target) -> String {
+    match &target.under_way {
+        Some(record) => format!(
+            "nothing to run yet: the move is {}; finish it, then ask again for the SQL",
+            record.phase.as_str()
+        ),
+        None => {
+            "nothing to run yet: the counter is not here; move it with --apply, then ask again for the SQL"
+                .into()
+        }
+    }
+}
+
 /// One script; whether inserts need not name the id after it.
 fn script(
-    goal: Option<Goal>,
+    target: &Target,
     there: &There,
     counter: &Counter,
     name: &str,
     from: &FillFrom,
     out: &mut Out,
 ) -> Result<bool, Failure> {
-    let (statements, why) = match goal {
+    let (statements, why) = match target.goal {
         Some(Goal::Back) => (there.source.unfill(counter, name), None),
         _ => match there.source.fill(counter, name, from) {
             Some(fill @ Fill::Named { .. }) => (fill.before().to_vec(), Some(told(&fill))),
-            Some(Fill::ByItself(statements)) => (statements, None),
+            Some(Fill::ByItself(statements)) if gives_numbers(target) => (statements, None),
+            Some(Fill::ByItself(_)) => (Vec::new(), Some(too_early(target))),
             None => {
                 let nowhere = "no column is known that draws from it";
                 out.note(format!("{}: {nowhere}", shown(&counter.key)));

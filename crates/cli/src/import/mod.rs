@@ -42,7 +42,7 @@ use crate::out::Out;
 const AT_A_TIME: usize = 8;
 
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
-    let side = Side::open(args.server.as_deref(), &args.tls, args.store.as_deref())?;
+    let side = Side::open(args)?;
     let ours = side.ours();
     let done = side.block_on(|runtime| work(args, ours, runtime, color, out));
     side.close_after(done)
@@ -66,8 +66,8 @@ async fn work(
     for why in &found.left_out {
         out.note(format!("left out: {why}"));
     }
-    if let Some(from) = &args.fill {
-        return fill::scripts(&found.targets, from, out).await;
+    if let Some(from) = args.fill() {
+        return fill::scripts(&found.targets, &from, out).await;
     }
     if args.verify {
         return verify(&found, &*ours, out).await;

@@ -148,7 +148,9 @@ pub(super) fn done(
     let next = match (goal, record.first, record.issued) {
         (Goal::Open { ceiling: None }, ..) if ceiling.is_some() => {
             let (mark, ceiling) = (record.mark.unwrap_or_default(), ceiling.unwrap_or_default());
-            match mark == ceiling {
+            // Of a source that counts in steps the mark may lie behind the ceiling.
+            let is_up = record.definition.increment > 0;
+            match if is_up { mark >= ceiling } else { mark <= ceiling } {
                 true => ": the source had come to its ceiling".to_string(),
                 false => format!(
                     ": the source stopped before {mark}; what was left below its ceiling {ceiling}, nobody gives out"

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use crate::ask::Ask;
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
+use crate::import::args::Args;
 use crate::local::{Absent, Local};
 use crate::runtime::runtime;
-use crate::tls::TlsFiles;
 
 /// Where counters come to, and the runtime on which that is asked.
 pub(super) enum Side {
@@ -23,11 +23,17 @@ pub(super) enum Side {
 }
 
 impl Side {
-    pub(super) fn open(server: Option<&str>, files: &TlsFiles, store: Option<&str>) -> Result<Side, Failure> {
-        match store {
-            Some(url) => Local::open(url, Absent::Make).map(Side::Store),
+    pub(super) fn open(args: &Args) -> Result<Side, Failure> {
+        // To look is no reason to make a store.
+        let absent = match args.apply {
+            true => Absent::Make,
+            false => Absent::Refuse,
+        };
+        match &args.store {
+            Some(url) => Local::open(url, absent).map(Side::Store),
             None => {
-                let client = Arc::new(Client::new(&server_url(server), files)?);
+                let url = server_url(args.server.as_deref());
+                let client = Arc::new(Client::new(&url, &args.tls)?);
                 Ok(Side::Server(runtime()?, Arc::new(Server { client })))
             }
         }

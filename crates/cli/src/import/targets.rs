@@ -141,6 +141,8 @@ fn moved(args: &Args, given: &[Vec<There>], moves: Vec<(Name, VersionedMove)>) -
         }
         let mut planned = record.clone();
         planned.back_to = args.to.as_ref().map(|to| place_of(given, to));
+        // That of this command, not the one of then.
+        planned.advance = args.advance.unwrap_or(0);
         targets.push(Target {
             there,
             name: Ok(name),
@@ -424,7 +426,7 @@ fn target(
     // What another one of several left fenced when that went on alone stays so, and has no room for a name.
     let is_kept = now.as_ref().is_some_and(|now| {
         let known = now.record.counters();
-        known.iter().any(|known| now.record.keeps_fenced(known))
+        known.iter().any(|known| now.record.fence_kept(known).is_some())
     });
     if is_own || is_kept {
         plan.refusals.clear();

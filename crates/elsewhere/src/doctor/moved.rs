@@ -122,7 +122,7 @@ fn stands(id: Option<MoveId>, mark: i128, name: &Name, record: &Move, of: &Maste
                 "fence-broken: it stands, and the move of {name} is {phase}; nobody gives out numbers"
             ))
         }
-        (_, Some(then)) if i128::from(then) != mark => Err(format!(
+        (_, Some(then)) if !record.is_kept_at(of, mark) => Err(format!(
             "fence-broken: its mark is {mark}, and was {then} when it was moved to {name}"
         )),
         _ => Ok(format!("fenced: moved to {name} ({phase})")),

@@ -1,7 +1,8 @@
 //! The driver of phases: takes one move from where it stands to where it shall be.
 //!
-//! A phase is written before its deeds (protocol M1), and the deeds of the phase that was found are done again on every
-//! run. So the driver keeps nothing in memory that a later run would need: dropped anywhere, it is called again and goes on.
+//! A phase is written before its deeds (protocol M1), and the deeds of the phase that was found are done again on
+//! every run. So the driver keeps nothing in memory that a later run would need: dropped anywhere, it is called again
+//! and goes on.
 
 use std::time::Duration;
 
@@ -17,9 +18,9 @@ use crate::source::{Counter, Fence, Fenced, MoveId, Note, Source, SourceError, S
 use crate::store::{Class, Outcome};
 
 /// How often a call to the source whose answer was lost is made again.
-const TRIES: u32 = 5;
+pub(super) const TRIES: u32 = 5;
 /// Between two tries, and between two looks at servers that do not follow yet.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// After so long a fence that failed is not tried again in the same run.
 const FENCE_PATIENCE: Duration = Duration::from_secs(1);
@@ -64,7 +65,7 @@ pub struct At<'a> {
 
 impl At<'_> {
     /// Whether a record means this place.
-    fn is(&self, source: &str) -> bool {
+    pub(super) fn is(&self, source: &str) -> bool {
         self.source.place() == source || self.called == Some(source)
     }
 }
@@ -83,8 +84,8 @@ pub struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Brings the move of `name` to `goal`. `planned` is the record that a new move begins with (its phase is not looked
-    /// at); a move that is under way goes on with its own record.
+    /// Brings the move of `name` to `goal`. `planned` is the record that a new move begins with (its phase is not
+    /// looked at); a move that is under way goes on with its own record.
     ///
     /// # Errors
     /// [`DriveError`]: what stands, and what the same command does when it is run again.
@@ -104,7 +105,10 @@ impl Driver<'_> {
             now = match (record.phase, goal) {
                 (Phase::Planned, Goal::Back) => return Err(DriveError::nothing(name)),
                 (Phase::Planned, Goal::Beside) => self.go_beside(name, &now).await?,
-                (Phase::Beside, Goal::Beside) => self.same(name, &now).await?.now,
+                (Phase::Beside, Goal::Beside) => {
+                    self.let_serve(name, &now).await?;
+                    self.same(name, &now).await?.now
+                }
                 (Phase::Planned | Phase::Beside, Goal::Open { ceiling }) => {
                     refusing.begin(self.runtime);
                     self.begin_fencing(name, &now, ceiling).await?
@@ -115,7 +119,8 @@ impl Driver<'_> {
                 }
                 (Phase::Fenced, Goal::Open { .. }) => self.open(name, &now).await?,
                 (Phase::Open, Goal::Open { ceiling: None }) if record.ceiling.is_some() => {
-                    // A ceiling ends in a cut: the source is stopped where it stands, ours serves above the ceiling anyhow.
+                    // A ceiling ends in a cut: the source is stopped where it stands, ours serves above the ceiling
+                    // anyhow.
                     self.end_ceiling(name, &now).await?
                 }
                 (Phase::Open, Goal::Open { .. }) => {
@@ -130,7 +135,7 @@ impl Driver<'_> {
                     }
                 }
                 (_, Goal::Back) => {
-                    let next = self.returning(name, record, planned)?;
+                    let next = self.returning(name, &now, planned).await?;
                     self.check_fits(name, &now, &next).await?;
                     refusing.begin(self.runtime);
                     self.write(name, Some(now.version), &next).await?.now
@@ -144,8 +149,9 @@ impl Driver<'_> {
         }
     }
 
-    /// A move that was taken back begins anew, with an id of its own; so does one whose ceiling is chosen again before the
-    /// fence stands. The old id is remembered: an import that stood still may build its fence yet.
+    /// A move that was taken back begins anew, with an id of its own; so does one whose ceiling is chosen again
+    /// before the fence stands. One that nothing was done of yet is planned again. The old id is remembered: an
+    /// import that stood still may build its fence yet.
     async fn begin_again(
         &self,
         name: &Name,
@@ -156,6 +162,10 @@ impl Driver<'_> {
         self.check_is_of(name, &found.record, planned)?;
         let is_anew = match (found.record.phase, goal) {
             (Phase::Returned, Goal::Beside | Goal::Open { .. }) => true,
+            // Nothing is done yet: what it counts like is of the way that was meant then.
+            (Phase::Planned, Goal::Beside | Goal::Open { .. }) => {
+                found.record.definition != planned.definition
+            }
             (
                 Phase::Fencing,
                 Goal::Open {
@@ -174,23 +184,37 @@ impl Driver<'_> {
         }
         let mut next = self.fresh(planned);
         next.former = found.record.former.clone();
-        next.former.push(found.record.id);
+        match found.record.phase {
+            Phase::Planned => next.id = found.record.id,
+            _ => next.former.push(found.record.id),
+        }
         let surplus = next.former.len().saturating_sub(FORMER_MAX);
         next.former.drain(..surplus);
         // A late fence of the old id may stand already: then the source shows the fence's bounds, not its own.
         let known = found.record.counters();
+        let mut is_any_fenced = false;
         for (at, counter) in next.counters().iter().enumerate() {
             let Some(known) = known.iter().find(|known| self.is_same(known, counter)) else {
                 continue;
             };
-            if found.record.keeps_fenced(known) {
-                next.set_fenced_by(at, known.fenced_by.unwrap_or(found.record.id));
+            let fence = self.look(counter).await?.fence;
+            if fence == Fence::None {
+                continue;
             }
-            if self.look(counter).await?.fence != Fence::None {
-                next.set_before(at, known.before.clone());
-                let (before, own) = (&found.record.definition, &mut next.definition);
-                (own.min, own.max) = (before.min, before.max);
+            is_any_fenced = true;
+            let kept = found.record.fence_kept(known);
+            if let Some(id) = kept.filter(|id| fence.may_be_of(*id)) {
+                next.set_fenced_by(at, id);
             }
+            next.set_as_known(at, known);
+        }
+        if goal == Goal::Beside {
+            self.check_may_stand_beside(name, &next)?;
+        }
+        if is_any_fenced {
+            let (before, own) = (&found.record.definition, &mut next.definition);
+            (own.min, own.max) = (before.min, before.max);
+            next.count_as_masters(goal == Goal::Beside);
         }
         Ok(self.write(name, Some(found.version), &next).await?.now)
     }
@@ -221,7 +245,8 @@ impl Driver<'_> {
         next.advance = advance;
         if let Some(mark) = record.mark.filter(|_| record.phase == Phase::Fenced) {
             let first = first_number(&record.definition, mark, record.highest, advance);
-            next.first = Some(first.map_err(|why| DriveError::refused(name, &found, why))?);
+            let first = first.map_err(|why| DriveError::refused(name, &found, why))?;
+            next.first = record.furthest([Some(first), record.first].into_iter().flatten());
         }
         Ok(self.write(name, Some(found.version), &next).await?.now)
     }
@@ -244,7 +269,20 @@ impl Driver<'_> {
         }
     }
 
+    /// Beside, all of them serve: not those that could give out the same numbers, nor one whose fence keeps it from
+    /// that.
+    fn check_may_stand_beside(&self, name: &Name, record: &Move) -> Result<(), DriveError> {
+        if let Some((one, other)) = that_meet(&record.masters) {
+            return Err(DriveError::not_beside(name, one, other));
+        }
+        match record.masters.iter().find(|master| master.fenced_by.is_some()) {
+            Some(kept) => Err(DriveError::kept(name, kept)),
+            None => Ok(()),
+        }
+    }
+
     async fn go_beside(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
+        self.check_may_stand_beside(name, &now.record)?;
         for counter in now.record.counters() {
             let durability = self.source(&counter)?.durability().await;
             let durability = durability.map_err(|e| DriveError::source(name, now, e))?;
@@ -252,7 +290,18 @@ impl Driver<'_> {
                 return Err(DriveError::lossy(name, &durability));
             }
         }
+        self.let_serve(name, now).await?;
         Ok(self.write_phase(name, now, Phase::Beside).await?.now)
+    }
+
+    /// Takes away what imports that stood still have built for earlier moves: beside, every source serves.
+    async fn let_serve(&self, name: &Name, now: &VersionedMove) -> Result<(), DriveError> {
+        for counter in now.record.counters() {
+            if let Some(of) = self.former_fence(&now.record, &counter).await? {
+                self.lift_late(name, now, &counter, of).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes that the source is being fenced, with what lifting will put back, before anything is done (protocol M1).
@@ -280,11 +329,12 @@ impl Driver<'_> {
         Ok(self.write(name, Some(now.version), &next).await?.now)
     }
 
-    /// The deeds of `fencing`: ours is sealed everywhere, then the sources are fenced, one after the other; what is written
-    /// next are the marks that the fences' own transactions read (protocol M2). Killed between two of them, ours is sealed:
-    /// the same command finds the fences that stand.
+    /// The deeds of `fencing`: ours is sealed everywhere, then the sources are fenced, one after the other; what is
+    /// written next are the marks that the fences' own transactions read (protocol M2). Killed between two of them,
+    /// ours is sealed: the same command finds the fences that stand.
     async fn fence(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        let now = self.sealed(name, now).await?.now;
+        let sealed = self.sealed(name, now).await?;
+        let now = sealed.now;
         let record = &now.record;
         let mut next = self.at_phase(record, Phase::Fenced);
         next.highest = None;
@@ -294,11 +344,16 @@ impl Driver<'_> {
             // Rows below the mark that commit later cannot raise this; explicit numbers above the mark do.
             if let Some(highest) = self.look(counter).await?.highest() {
                 let highest = DriveError::in_range(name, highest)?;
-                next.highest = furthest(record, [next.highest, Some(highest)]);
+                next.highest = record.furthest([next.highest, Some(highest)].into_iter().flatten());
             }
         }
         let mark = next.mark.expect("a move has a counter");
-        let first = first_number(&record.definition, mark, next.highest, record.advance);
+        let first = first_number(
+            &record.definition,
+            mark,
+            next.given_out(sealed.reserved),
+            record.advance,
+        );
         next.first = Some(first.map_err(|why| DriveError::refused(name, &now, why))?);
         Ok(self.write(name, Some(now.version), &next).await?.now)
     }
@@ -321,132 +376,8 @@ impl Driver<'_> {
         Ok(self.write(name, Some(now.version), &next).await?.now)
     }
 
-    /// The record of the way back that was asked for. Of masters whose numbers meet one alone can go on.
-    fn returning(&self, name: &Name, record: &Move, planned: &Move) -> Result<Move, DriveError> {
-        let mut next = self.at_phase(record, Phase::Returning);
-        next.back_to = self.asked_back_to(name, record, planned)?;
-        let is_fenced = record.phase >= Phase::Fencing;
-        match (&next.back_to, that_meet(&record.masters)) {
-            (Some(_), _) if !is_fenced => Err(DriveError::all_serve(name, record)),
-            (None, Some((one, other))) if is_fenced => Err(DriveError::meet(name, one, other)),
-            _ => Ok(next),
-        }
-    }
-
-    /// The master that shall go on alone, as the record calls it.
-    fn asked_back_to(
-        &self,
-        name: &Name,
-        record: &Move,
-        planned: &Move,
-    ) -> Result<Option<String>, DriveError> {
-        let Some(to) = &planned.back_to else {
-            return Ok(None);
-        };
-        let is_it = |master: &&Master| {
-            master.source == *to || self.there.iter().any(|at| at.is(to) && at.is(&master.source))
-        };
-        match record.masters.iter().find(is_it) {
-            Some(master) => Ok(Some(master.source.clone())),
-            None => Err(DriveError::no_master(name, record, to)),
-        }
-    }
-
-    /// A way back that has begun goes where it was going.
-    fn check_same_way(&self, name: &Name, record: &Move, planned: &Move) -> Result<(), DriveError> {
-        let asked = self.asked_back_to(name, record, planned)?;
-        match asked.is_none() || asked == record.back_to {
-            true => Ok(()),
-            false => Err(DriveError::other_way(name, record)),
-        }
-    }
-
-    /// Before anything is sealed: whether the source answers, and can go on above what was given out here. What is given
-    /// out until it is sealed may still pass its end; then the lift says so.
-    async fn check_fits(&self, name: &Name, now: &VersionedMove, next: &Move) -> Result<(), DriveError> {
-        for counter in next.going_back() {
-            let looked = self.look(&counter).await;
-            looked.map_err(|error| error.with_way_without(next))?;
-            if matches!(now.record.phase, Phase::Fenced | Phase::Open) {
-                // What built the fence takes it away. A source that cannot tell is asked by the lift itself.
-                let lacking = self.source(&counter)?.rights(&counter.key, Way::Cut).await;
-                if let Ok(lacking) = lacking
-                    && !lacking.is_empty()
-                {
-                    return Err(DriveError::lacking(name, &lacking));
-                }
-            }
-        }
-        let of = &now.record.definition;
-        let reserved = given_out(&now.record, self.same(name, now).await?.reserved);
-        match reserved.filter(|number| !(of.min..=of.max).contains(number)) {
-            None => Ok(()),
-            Some(number) => Err(DriveError::beyond(name, number, of)),
-        }
-    }
-
-    /// The deeds of `returning`: ours is sealed everywhere; then what it ever reserved is read and written down, and only
-    /// then the source goes on above that (protocol M4).
-    async fn give_back(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        let sealed = self.sealed(name, now).await?;
-        let mut now = sealed.now;
-        let issued = given_out(&now.record, sealed.reserved);
-        if now.record.issued != issued {
-            let mut next = self.at_phase(&now.record, Phase::Returning);
-            next.issued = issued;
-            now = self.write(name, Some(now.version), &next).await?.now;
-        }
-        for counter in now.record.going_back() {
-            // Beside several ours gave out numbers of one of them alone: the others have gone on, wherever they stand.
-            if now.record.gives_numbers_of(&counter) || self.stands(&now.record, &counter).await? {
-                self.lift(name, &now, &counter).await?;
-            }
-        }
-        Ok(self.write_phase(name, &now, Phase::Returned).await?.now)
-    }
-
-    /// An import that stood still may have built its fence after the move was taken back: it is lifted again.
-    async fn stay_back(&self, name: &Name, now: &VersionedMove) -> Result<VersionedMove, DriveError> {
-        for counter in self.standing(&now.record, &now.record.going_back()).await? {
-            self.lift(name, now, &counter).await?;
-        }
-        Ok(self.same(name, now).await?.now)
-    }
-
-    async fn lift(&self, name: &Name, now: &VersionedMove, counter: &Master) -> Result<(), DriveError> {
-        let (record, source) = (&now.record, self.source(counter)?);
-        let note = counter.note(record.id);
-        // One of several goes on in its own numbers.
-        let issued = match record.masters.is_empty() {
-            true => record.issued,
-            false => record.issued.map(|issued| counter.last_before(issued)),
-        };
-        let mut tries = 0;
-        loop {
-            match source.lift(&counter.key, &note, issued).await {
-                Ok(()) => return Ok(()),
-                Err(error) if is_again(&error, tries) => tries += 1,
-                // A late fence of an earlier move of this name: that is lifted, above the same number.
-                Err(error) if error.kind == SourceErrorKind::Foreign && tries < TRIES => {
-                    let Some(of) = self.former_fence(record, counter).await? else {
-                        return Err(DriveError::source(name, now, error));
-                    };
-                    let late = Note {
-                        id: of,
-                        ..counter.note(of)
-                    };
-                    let lifted = source.lift(&counter.key, &late, issued).await;
-                    lifted.map_err(|e| DriveError::source(name, now, e))?;
-                    tries += 1;
-                }
-                Err(error) => return Err(DriveError::source(name, now, error)),
-            }
-            self.runtime.sleep(PAUSE).await;
-        }
-    }
-
-    /// Fences one source for this move. A fence of an earlier move of the same name, built by an import that stood still,
-    /// is taken over.
+    /// Fences one source for this move. A fence of an earlier move of the same name, built by an import that stood
+    /// still, is taken over.
     async fn fence_source(
         &self,
         name: &Name,
@@ -470,18 +401,29 @@ impl Driver<'_> {
             let Some(of) = former else {
                 return Err(DriveError::source(name, now, error).with_way_without(record));
             };
-            let late = Note {
-                id: of,
-                ..counter.note(of)
-            };
-            let lifted = self.source(counter)?.lift(&counter.key, &late, None).await;
-            lifted.map_err(|e| DriveError::source(name, now, e))?;
+            self.lift_late(name, now, counter, of).await?;
         }
         let kept = SourceError::new(
             SourceErrorKind::Foreign,
             "other imports keep building their fences there",
         );
         Err(DriveError::source(name, now, kept))
+    }
+
+    /// Lifts the fence that an earlier move of the name has left, where that counter was.
+    async fn lift_late(
+        &self,
+        name: &Name,
+        now: &VersionedMove,
+        counter: &Master,
+        of: MoveId,
+    ) -> Result<(), DriveError> {
+        let late = Note {
+            id: of,
+            ..counter.note(of)
+        };
+        let lifted = self.source(counter)?.lift(&counter.key, &late, None).await;
+        lifted.map_err(|e| DriveError::source(name, now, e))
     }
 
     /// A lost answer is resolved by asking again: a second fence of the same move answers the same mark.
@@ -493,8 +435,8 @@ impl Driver<'_> {
         let (begun, mut tries) = (self.runtime.boottime(), 0);
         loop {
             match source.fence(&counter.key, way, note).await {
-                // Who has waited for locks until its time was over has held up the source's own clients for as long: that
-                // is not done again and again.
+                // Who has waited for locks until its time was over has held up the source's own clients for as long:
+                // that is not done again and again.
                 Err(error) if is_again(&error, tries) && self.runtime.boottime() - begun < FENCE_PATIENCE => {
                     tries += 1;
                 }
@@ -504,7 +446,11 @@ impl Driver<'_> {
         }
     }
 
-    async fn former_fence(&self, record: &Move, counter: &Master) -> Result<Option<MoveId>, DriveError> {
+    pub(super) async fn former_fence(
+        &self,
+        record: &Move,
+        counter: &Master,
+    ) -> Result<Option<MoveId>, DriveError> {
         let of = self.fence_of(record, counter).await?;
         Ok(of.filter(|of| record.former.contains(of)))
     }
@@ -518,18 +464,22 @@ impl Driver<'_> {
     }
 
     /// Whether any fence of ours stands at a source.
-    async fn stands(&self, record: &Move, counter: &Master) -> Result<bool, DriveError> {
+    pub(super) async fn stands(&self, record: &Move, counter: &Master) -> Result<bool, DriveError> {
         Ok(self.check(counter, record.id).await? != Fence::None)
     }
 
-    async fn check(&self, counter: &Master, id: MoveId) -> Result<Fence, DriveError> {
+    pub(super) async fn check(&self, counter: &Master, id: MoveId) -> Result<Fence, DriveError> {
         let note = counter.note(id);
         let check = self.source(counter)?.check(&counter.key, &note).await;
         check.map_err(DriveError::look)
     }
 
     /// Those of the counters at which a fence stands.
-    async fn standing(&self, record: &Move, counters: &[Master]) -> Result<Vec<Master>, DriveError> {
+    pub(super) async fn standing(
+        &self,
+        record: &Move,
+        counters: &[Master],
+    ) -> Result<Vec<Master>, DriveError> {
         let mut standing = Vec::new();
         for counter in counters {
             if self.stands(record, counter).await? {
@@ -550,21 +500,21 @@ impl Driver<'_> {
         Ok(())
     }
 
-    async fn look(&self, counter: &Master) -> Result<Counter, DriveError> {
+    pub(super) async fn look(&self, counter: &Master) -> Result<Counter, DriveError> {
         let source = self.source(counter)?;
         let found = source.look(&counter.key).await.map_err(DriveError::look)?;
         found.ok_or_else(|| DriveError::gone(&counter.key, &source.place()))
     }
 
     /// Where a counter is.
-    fn source(&self, counter: &Master) -> Result<&dyn Source, DriveError> {
+    pub(super) fn source(&self, counter: &Master) -> Result<&dyn Source, DriveError> {
         let at = self.there.iter().find(|at| at.is(&counter.source));
         at.map(|at| at.source)
             .ok_or_else(|| DriveError::not_named(&counter.key, &counter.source))
     }
 
     /// Does the deeds again until no server is behind: before that the source is not touched.
-    async fn sealed(&self, name: &Name, now: &VersionedMove) -> Result<Stepped, DriveError> {
+    pub(super) async fn sealed(&self, name: &Name, now: &VersionedMove) -> Result<Stepped, DriveError> {
         let until = self.runtime.boottime() + self.settings.follow;
         loop {
             let stepped = self.same(name, now).await?;
@@ -579,11 +529,11 @@ impl Driver<'_> {
     }
 
     /// The deeds of the phase that stands, again.
-    async fn same(&self, name: &Name, now: &VersionedMove) -> Result<Stepped, DriveError> {
+    pub(super) async fn same(&self, name: &Name, now: &VersionedMove) -> Result<Stepped, DriveError> {
         self.write(name, Some(now.version), &now.record).await
     }
 
-    async fn write_phase(
+    pub(super) async fn write_phase(
         &self,
         name: &Name,
         now: &VersionedMove,
@@ -593,7 +543,7 @@ impl Driver<'_> {
             .await
     }
 
-    fn at_phase(&self, record: &Move, phase: Phase) -> Move {
+    pub(super) fn at_phase(&self, record: &Move, phase: Phase) -> Move {
         Move {
             phase,
             at_ms: self.at_ms(),
@@ -607,7 +557,12 @@ impl Driver<'_> {
 
     /// One step on our side. Where the answer was lost, the register tells what happened: if it holds what was to be
     /// written, the step's deeds are done again from there.
-    async fn write(&self, name: &Name, expected: Option<u64>, next: &Move) -> Result<Stepped, DriveError> {
+    pub(super) async fn write(
+        &self,
+        name: &Name,
+        expected: Option<u64>,
+        next: &Move,
+    ) -> Result<Stepped, DriveError> {
         let into_used = self.settings.into_used;
         let (mut expected, mut tries) = (expected, 0);
         loop {
@@ -674,30 +629,8 @@ impl Driver<'_> {
     }
 }
 
-/// The furthest number that may have been given out here. An advance is for numbers that nobody has a record of: who goes
-/// back does not come to them either.
-fn given_out(record: &Move, reserved: Option<i64>) -> Option<i64> {
-    let up = record.definition.increment > 0;
-    let before = |first: i64| {
-        if up {
-            first.saturating_sub(1)
-        } else {
-            first.saturating_add(1)
-        }
-    };
-    let advanced = record.first.filter(|_| record.advance > 0).map(before);
-    furthest(record, [reserved, advanced])
-}
-
-/// The further of two numbers in the direction of a move's sequence.
-fn furthest(record: &Move, numbers: [Option<i64>; 2]) -> Option<i64> {
-    let up = record.definition.increment > 0;
-    let both = numbers.into_iter().flatten();
-    both.reduce(|a, b| if up { a.max(b) } else { a.min(b) })
-}
-
 /// Whether the call may be made again at once: every call of the driver is one that may.
-fn is_again(error: &SourceError, tries: u32) -> bool {
+pub(super) fn is_again(error: &SourceError, tries: u32) -> bool {
     let may_pass = error.kind == SourceErrorKind::Unavailable || error.outcome == Outcome::Unknown;
     may_pass && tries < TRIES
 }

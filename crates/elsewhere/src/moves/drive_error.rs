@@ -70,7 +70,8 @@ impl DriveError {
         DriveError::new(
             DriveErrorKind::Refused,
             message,
-            "it goes on here; to have it there, widen its column and counter and set that by hand, while nobody takes numbers",
+            "it goes on here; to have it there, widen its column and counter and set that by hand, while nobody \
+             takes numbers",
         )
     }
 
@@ -102,11 +103,11 @@ impl DriveError {
              was set back or restored, and numbers from the fence on may have been given out here since",
             phase.as_str()
         );
-        DriveError::new(
-            DriveErrorKind::Refused,
-            message,
-            "--cut --advance N --apply ends it, N further: as many as may have been given out since the fence",
-        )
+        let cut = if phase == Phase::Beside { "--cut " } else { "" };
+        let hint = format!(
+            "{cut}--advance N --apply ends it, N further: as many as may have been given out since the fence"
+        );
+        DriveError::new(DriveErrorKind::Refused, message, hint)
     }
 
     pub(super) fn not_from(name: &Name, phase: Phase, goal: Goal) -> DriveError {
@@ -207,13 +208,56 @@ impl DriveError {
     /// Masters that would give out the same numbers on the way back.
     pub(super) fn meet(name: &Name, one: &Master, other: &Master) -> DriveError {
         let message = format!(
-            "{name} cannot go back to all of its sources: above what was given out here {} and {} would give out the same \
+            "{name} cannot go back to all of its sources: above what was given out here {} and {} would give out \
+             the same \
              numbers, since both count in steps of {} and {}",
             one.source, other.source, one.increment, other.increment
         );
         let hint = format!(
             "--back --to {} --apply gives it back to that one alone; the fences of the others stay",
             one.source
+        );
+        DriveError::new(DriveErrorKind::Refused, message, hint)
+    }
+
+    /// Masters that would give out the same numbers beside ours.
+    pub(super) fn not_beside(name: &Name, one: &Master, other: &Master) -> DriveError {
+        let message = format!(
+            "{name} cannot be set beside its sources: {} and {} could give out the same numbers, and nothing but \
+             ranges keeps \
+             them apart",
+            one.source, other.source
+        );
+        DriveError::new(
+            DriveErrorKind::Refused,
+            message,
+            "cut them, which takes milliseconds",
+        )
+    }
+
+    /// A master whose fence stays, where all would have to serve.
+    pub(super) fn kept(name: &Name, master: &Master) -> DriveError {
+        let message = format!(
+            "{name} cannot be set beside its sources: {} stays fenced since the name was given back to another \
+             one alone",
+            master.source
+        );
+        let hint = "cut them, and go back to all of them with --back --apply where their numbers allow that";
+        DriveError::new(DriveErrorKind::Refused, message, hint)
+    }
+
+    /// A master that may serve the numbers of the one that shall go on alone.
+    pub(super) fn serves_too(name: &Name, to: &Master, other: &Master, why: &str) -> DriveError {
+        let message = format!(
+            "{name} cannot go back to {} alone: {} could give out the same numbers, and nothing is known to stop \
+             it ({why})",
+            to.source, other.source
+        );
+        let hint = format!(
+            "finish the cut, which fences it: the same sources with --apply; where it is stopped for good, --back \
+             --to {} \
+             --advance N --apply goes on N further, beyond all that it may have given out",
+            to.source
         );
         DriveError::new(DriveErrorKind::Refused, message, hint)
     }
@@ -260,7 +304,8 @@ impl DriveError {
         if is_away && !record.masters.is_empty() {
             let hint = self.hint.take().unwrap_or_else(|| AGAIN.into());
             self.hint = Some(format!(
-                "{hint}; if it never comes back, --back --to SOURCE --apply gives the name back to another of its sources"
+                "{hint}; if it never comes back, --back --to SOURCE --apply gives the name back to another of its \
+                 sources"
             ));
         }
         self

@@ -1,6 +1,6 @@
-//! The driver against a source and two servers in memory, stopped at every await in turn, while clients of both sides take
-//! numbers all the time. Everything is done with one counter, and with two masters of one name: one of them counts 1, 3, 5
-//! and the other one 2, 4, 6.
+//! The driver against a source and two servers in memory, stopped at every await in turn, while clients of both sides
+//! take numbers all the time. Everything is done with one counter, and with two masters of one name: one of them
+//! counts 1, 3, 5 and the other one 2, 4, 6.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -16,17 +16,17 @@ use mintage_testing::Distinct;
 use super::drive::{At, DriveSettings, Driven, Driver};
 use super::drive_error::{DriveError, DriveErrorKind};
 use super::goal::Goal;
-use super::masters::{Master, increment_of};
+use super::masters::{Master, increment_of, is_counted_by_clients, of_class};
 use super::ours::{Ours, OursError, OursResult, Stepped, VersionedMove};
 use super::record::{Definition, Move, Phase};
 use crate::name::Name;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::source::{
-    Counter, Fence, Listed, MemorySource, MoveId, Note, Source, SourceKind, SourceResult, Wanted, Way,
+    Counter, Fence, Keeps, Listed, MemorySource, MoveId, Note, Source, SourceKind, SourceResult, Wanted, Way,
 };
 use crate::store::Durability;
 
-const KEY: &str = "orders";
+pub(super) const KEY: &str = "orders";
 
 /// Ready at the second poll: where a run can be stopped.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Future for Once {
 
 /// Time goes on by sleeping; random bytes are counted.
 #[derive(Debug, Default)]
-struct Ticks(AtomicU64);
+pub(super) struct Ticks(AtomicU64);
 
 impl Runtime for Ticks {
     fn wall(&self) -> Timestamp {
@@ -83,7 +83,7 @@ impl Runtime for Ticks {
 
 /// A source whose calls can be stopped before and after what they do.
 #[derive(Debug)]
-struct Stopping(Arc<MemorySource>);
+pub(super) struct Stopping(pub(super) Arc<MemorySource>);
 
 fn around<'a, T: Send + 'a>(call: impl FnOnce() -> BoxFuture<'a, T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(async move {
@@ -146,7 +146,7 @@ impl Source for Stopping {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Does {
+pub(super) enum Does {
     Absent,
     Sealed,
     Beside,
@@ -155,28 +155,31 @@ enum Does {
 
 /// What the store holds, and the two servers that follow it late.
 #[derive(Clone, Debug)]
-struct Held {
-    register: Option<VersionedMove>,
-    does: Does,
-    next: i64,
+pub(super) struct Held {
+    pub(super) register: Option<VersionedMove>,
+    pub(super) does: Does,
+    pub(super) next: i64,
     step: i64,
     stamp: u64,
-    reserved: Option<i64>,
-    servers: [Server; 2],
+    pub(super) reserved: Option<i64>,
+    /// Beside: one of the numbers of ours, and how many of the source's each stands for.
+    class: (i64, u64),
+    pub(super) servers: [Server; 2],
     fails: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Server {
+pub(super) struct Server {
     /// The stamp that it follows.
     stamp: u64,
-    does: Does,
+    pub(super) does: Does,
+    class: (i64, u64),
     stock: Vec<i64>,
 }
 
 #[derive(Debug)]
-struct MemoryOurs {
-    held: Mutex<Held>,
+pub(super) struct MemoryOurs {
+    pub(super) held: Mutex<Held>,
     source: Arc<MemorySource>,
 }
 
@@ -185,6 +188,7 @@ impl MemoryOurs {
         let server = Server {
             stamp: 0,
             does: Does::Absent,
+            class: (1, 1),
             stock: Vec::new(),
         };
         MemoryOurs {
@@ -196,6 +200,7 @@ impl MemoryOurs {
                 step: 1,
                 stamp: 0,
                 reserved: None,
+                class: (1, 1),
                 servers: [server.clone(), server],
                 fails: 0,
             }),
@@ -206,7 +211,7 @@ impl MemoryOurs {
     fn follow(&self, which: usize) {
         let held = &mut *self.held.lock().unwrap();
         let server = &mut held.servers[which];
-        (server.stamp, server.does) = (held.stamp, held.does);
+        (server.stamp, server.does, server.class) = (held.stamp, held.does, held.class);
         if held.does == Does::Sealed {
             server.stock.clear();
         }
@@ -224,10 +229,13 @@ impl MemoryOurs {
                     held.next += 3 * held.step;
                 }
                 Does::Beside => {
-                    let mut took = pin!(self.source.take(KEY, 3));
+                    // What clients count in steps of their own is taken in such steps, and kept to them.
+                    let (one, each) = server.class;
+                    let mut took = pin!(self.source.take(KEY, 3 * each));
                     let mut context = Context::from_waker(Waker::noop());
                     if let Poll::Ready(Ok(runs)) = took.as_mut().poll(&mut context) {
-                        server.stock = runs.iter().flat_map(mintage::Run::iter).collect();
+                        let ours = |run: &mintage::Run| of_class(*run, one, each as i64);
+                        server.stock = runs.iter().flat_map(|run| ours(run).iter()).collect();
                         server.stock.reverse();
                     }
                 }
@@ -269,9 +277,17 @@ impl MemoryOurs {
             Phase::Fencing | Phase::Fenced | Phase::Returning | Phase::Returned => Does::Sealed,
         };
         held.stamp = of.version;
+        let definition = &of.record.definition;
+        if of.record.phase == Phase::Beside {
+            let each = match is_counted_by_clients(&of.record.kind) {
+                true => definition.increment.unsigned_abs(),
+                false => 1,
+            };
+            held.class = (definition.start, each);
+        }
         if of.record.phase == Phase::Fenced {
             held.next = held.next.max(of.record.first.expect("known from here on"));
-            held.step = of.record.definition.increment;
+            held.step = definition.increment;
         }
         let pending = held
             .servers
@@ -328,28 +344,28 @@ const ONE: Setup = &[(1, 1)];
 const TWO: Setup = &[(1, 2), (2, 2)];
 const SETUPS: [Setup; 2] = [ONE, TWO];
 
-struct World {
-    memories: Vec<Arc<MemorySource>>,
-    sources: Vec<Stopping>,
+pub(super) struct World {
+    pub(super) memories: Vec<Arc<MemorySource>>,
+    pub(super) sources: Vec<Stopping>,
     masters: Vec<Master>,
-    ours: MemoryOurs,
-    runtime: Ticks,
+    pub(super) ours: MemoryOurs,
+    pub(super) runtime: Ticks,
     seen: Mutex<Seen>,
 }
 
 /// What clients of either side were given.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Seen {
     numbers: Distinct<i64>,
     turns: usize,
 }
 
-fn there(world: &World) -> Vec<At<'_>> {
+pub(super) fn there(world: &World) -> Vec<At<'_>> {
     let all = world.sources.iter().map(|source| At { source, called: None });
     all.collect()
 }
 
-fn driver<'a>(world: &'a World, there: &'a [At<'a>]) -> Driver<'a> {
+pub(super) fn driver<'a>(world: &'a World, there: &'a [At<'a>]) -> Driver<'a> {
     Driver {
         there,
         ours: &world.ours,
@@ -358,7 +374,7 @@ fn driver<'a>(world: &'a World, there: &'a [At<'a>]) -> Driver<'a> {
     }
 }
 
-type Run<'a> = Pin<Box<dyn Future<Output = Result<Driven, DriveError>> + 'a>>;
+pub(super) type Run<'a> = Pin<Box<dyn Future<Output = Result<Driven, DriveError>> + 'a>>;
 
 /// A run of the command: with an id of its own, should the move begin with it.
 fn command(world: &World, goal: Goal) -> Run<'_> {
@@ -411,20 +427,29 @@ fn told(world: &World, goal: Goal, advance: u64, back_to: Option<String>) -> Run
     })
 }
 
-fn poll(run: &mut Run<'_>) -> Poll<Result<Driven, DriveError>> {
+pub(super) fn poll(run: &mut Run<'_>) -> Poll<Result<Driven, DriveError>> {
     run.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
 impl World {
     fn new(setup: Setup) -> World {
+        let setup: Vec<_> = setup
+            .iter()
+            .map(|(next, step)| (*next, *step, Keeps::Steps))
+            .collect();
+        World::of(&setup)
+    }
+
+    /// The next number and the steps of each counter, and what its source keeps.
+    pub(super) fn of(setup: &[(i64, i64, Keeps)]) -> World {
         let named = |at: usize| if at == 0 { String::new() } else { at.to_string() };
         let memories: Vec<_> = (0..setup.len())
             .map(|at| MemorySource::called(&named(at)))
             .collect();
-        for (memory, (next, step)) in memories.iter().zip(setup) {
-            memory.put_in_steps(KEY, *next, *step);
+        for (memory, (next, step, keeps)) in memories.iter().zip(setup) {
+            memory.put_as(KEY, *next, *step, *keeps);
         }
-        let master = |(memory, (one, increment)): (&Arc<MemorySource>, &(i64, i64))| Master {
+        let master = |(memory, (one, increment, _)): (&Arc<MemorySource>, &(i64, i64, Keeps))| Master {
             source: memory.place(),
             key: KEY.into(),
             increment: *increment,
@@ -443,10 +468,35 @@ impl World {
         }
     }
 
-    /// Clients of all sides take a number each; one server follows, the other one does later. What each source gave, and
-    /// each server.
-    fn turn(&self) -> (Vec<bool>, [bool; 2]) {
+    /// The same world, in which something else may happen.
+    pub(super) fn copy(&self) -> World {
+        let memories: Vec<_> = self.memories.iter().map(|memory| memory.copy()).collect();
+        World {
+            sources: memories.iter().cloned().map(Stopping).collect(),
+            masters: self.masters.clone(),
+            ours: MemoryOurs {
+                held: Mutex::new(self.ours.held.lock().unwrap().clone()),
+                source: memories[0].clone(),
+            },
+            memories,
+            runtime: Ticks(self.runtime.0.load(Ordering::Relaxed).into()),
+            seen: Mutex::new(self.seen.lock().unwrap().clone()),
+        }
+    }
+
+    /// Clients of all sides take a number each; one server follows, the other one does later. What each source gave,
+    /// and each server.
+    pub(super) fn turn(&self) -> (Vec<bool>, [bool; 2]) {
         let theirs: Vec<_> = self.memories.iter().map(|memory| memory.next(KEY)).collect();
+        for (number, master) in theirs.iter().zip(&self.masters) {
+            let apart = number.map_or(0, |number| number - master.one);
+            assert_eq!(
+                apart % master.increment,
+                0,
+                "{number:?} is none of {}",
+                master.source
+            );
+        }
         let ours = [self.ours.number(0), self.ours.number(1)];
         let seen = &mut *self.seen.lock().unwrap();
         let all = theirs.iter().chain(&ours).copied();
@@ -505,7 +555,18 @@ impl World {
         assert_eq!(self.turn(), (theirs.to_vec(), [ours; 2]));
     }
 
-    fn register(&self) -> Option<VersionedMove> {
+    /// At which of the sources a fence stands.
+    fn check_fenced(&self) -> Vec<bool> {
+        let at = |memory: &Arc<MemorySource>| match pin!(memory.look(KEY))
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(Ok(Some(counter))) => counter.fence != Fence::None,
+            other => panic!("{other:?}"),
+        };
+        self.memories.iter().map(at).collect()
+    }
+
+    pub(super) fn register(&self) -> Option<VersionedMove> {
         self.ours.held.lock().unwrap().register.clone()
     }
 }
@@ -545,8 +606,8 @@ fn world_at(setup: Setup, before: &[Goal]) -> World {
     world
 }
 
-/// Calls `stopped` with every place of every journey: a world as it is after what came before, the goal, and the number of
-/// the await.
+/// Calls `stopped` with every place of every journey: a world as it is after what came before, the goal, and the
+/// number of the await.
 fn at_every_await(mut stopped: impl FnMut(&dyn Fn() -> World, Goal, usize)) {
     let mut stops = 0;
     let journeys = SETUPS
@@ -645,7 +706,8 @@ fn lost_answers_change_nothing() {
     }
 }
 
-/// A ceiling that the source passes before its fence stands is chosen again; whoever stood still meanwhile harms nothing.
+/// A ceiling that the source passes before its fence stands is chosen again; whoever stood still meanwhile harms
+/// nothing.
 #[test]
 fn a_ceiling_is_chosen_again_before_its_fence_stands() {
     let mut chosen = BTreeSet::new();
@@ -675,8 +737,8 @@ fn a_ceiling_is_chosen_again_before_its_fence_stands() {
     assert_eq!(chosen, [Some(150), Some(600)].into(), "both ways were walked");
 }
 
-/// Our store is lost after the cut, and a copy of before put in its place: the fence of this very move shows it. What was
-/// given out since is said by whoever goes on, and the source does not come to it either.
+/// Our store is lost after the cut, and a copy of before put in its place: the fence of this very move shows it. What
+/// was given out since is said by whoever goes on, and the source does not come to it either.
 // claim: P60
 #[test]
 fn a_store_that_is_older_than_its_cut_goes_on_with_an_advance_alone() {
@@ -698,6 +760,8 @@ fn goes_on_with_an_advance_alone(world: &World) {
             if let Poll::Ready(done) = poll(&mut run) {
                 return done;
             }
+            // Servers follow, and nobody takes numbers yet.
+            (0..2).for_each(|server| world.ours.follow(server));
         }
     };
     for goal in [CUT, Goal::Back] {
@@ -711,7 +775,8 @@ fn goes_on_with_an_advance_alone(world: &World) {
     world.check(Goal::Back);
 }
 
-/// An import that stands still anywhere while others go on, and then ends as it can, changes nothing that it should not.
+/// An import that stands still anywhere while others go on, and then ends as it can, changes nothing that it should
+/// not.
 // claim: P57
 #[test]
 fn an_import_that_stood_still_ends_without_harm() {
@@ -919,12 +984,104 @@ fn masters_that_would_meet_go_back_one_alone() {
     }
 }
 
+/// The same of two copies of one counter, which one alone goes back to: whoever stood still does not let the other
+/// one out.
+// claim: P57
+#[test]
+fn an_import_that_stood_still_lets_out_nothing_of_who_stays_fenced() {
+    const COPIES: Setup = &[(1, 1), (1_000_000, 1)];
+    // A cut, or the way back to one of them.
+    let goal_of = |world: &World, to: Option<usize>| -> (Goal, Option<String>) {
+        match to {
+            None => (CUT, None),
+            Some(to) => (Goal::Back, Some(world.masters[to].source.clone())),
+        }
+    };
+    let cases = [
+        (&[][..], None),
+        (&[None], Some(0)),
+        (&[None], Some(1)),
+        (&[None, Some(0)], None),
+    ];
+    let others = [
+        &[None][..],
+        &[None, Some(0)],
+        &[Some(0)],
+        &[None, Some(1), None],
+        &[None, Some(0), None, Some(1)],
+    ];
+    let mut stops = 0;
+    for (before, command) in cases {
+        for (others, stop) in others
+            .iter()
+            .flat_map(|others| (0..70).map(move |stop| (others, stop)))
+        {
+            let world = World::new(COPIES);
+            let run = |to: Option<usize>| {
+                let (goal, back_to) = goal_of(&world, to);
+                told(&world, goal, 0, back_to)
+            };
+            for to in before {
+                to_its_end(&world, run(*to)).unwrap();
+            }
+            let mut stalled = run(command);
+            let is_over = (0..stop).any(|_| {
+                world.turn();
+                poll(&mut stalled).is_ready()
+            });
+            if is_over {
+                continue;
+            }
+            stops += 1;
+            for to in *others {
+                // Refused, where the move is not in a place to go there from.
+                let _ = to_its_end(&world, run(*to));
+            }
+            let _ = to_its_end(&world, stalled);
+            for to in [None, Some(0), None, Some(1)] {
+                let _ = to_its_end(&world, run(to));
+                (0..9).for_each(|_| drop(world.turn()));
+            }
+        }
+    }
+    assert!(stops > 300, "{stops}");
+}
+
+/// One of two copies never comes back, and was not fenced yet: whether it serves nobody knows. Who has stopped it for
+/// good says how far it may have come.
+#[test]
+fn who_goes_on_alone_while_another_one_may_serve_its_numbers_is_asked_for_an_advance() {
+    let world = World::new(&[(1, 1), (1_000_000, 1)]);
+    // The first is fenced, the second is not.
+    let stop = (0..)
+        .find(|stop| {
+            let world = World::new(&[(1, 1), (1_000_000, 1)]);
+            world.run(CUT, *stop);
+            world.check_fenced() == [true, false]
+        })
+        .unwrap();
+    world.run(CUT, stop);
+    world.memories[1].set_away(true);
+    let to = |advance| told(&world, Goal::Back, advance, Some(world.masters[0].source.clone()));
+    let error = to_its_end(&world, to(0)).unwrap_err();
+    assert_eq!(error.kind, DriveErrorKind::Refused, "{error}");
+    assert!(
+        error.message.contains("could give out the same numbers"),
+        "{error}"
+    );
+    assert!(error.hint.is_some_and(|hint| hint.contains("--advance N")));
+    assert_eq!(world.register().unwrap().record.phase, Phase::Fencing);
+    to_its_end(&world, to(2_000_000)).unwrap();
+    world.check_serve(&[true, false], false);
+    assert!(world.memories[0].next(KEY) > Some(2_000_000));
+}
+
 /// A master whose fence somebody takes away after the cut is told, and named.
 #[test]
 fn every_fence_is_looked_at_again() {
     let world = World::new(TWO);
     world.reach(CUT);
-    world.memories[1].put_in_steps(KEY, 1_000_001, 2);
+    world.memories[1].put_in_steps(KEY, 1_000_002, 2);
     let error = to_its_end(&world, command(&world, CUT)).unwrap_err();
     assert!(error.message.contains("no fence stands at memory:1"), "{error}");
 }

@@ -1,13 +1,14 @@
 //! Masters: counters elsewhere that give out the numbers of one name together, such as Flickr's two ticket servers, of
 //! which one counts 1, 3, 5 and the other one 2, 4, 6.
 //!
-//! Each gives out the numbers that lie whole increments from one of its own: its class. A move fences all of them before
-//! ours gives out a number; on the way back each goes on in its class, above all that was given out. Where two classes
-//! meet, as of two copies of Leaf's table that were kept apart by ranges, nothing but the fence keeps them apart any more:
-//! one of them alone can go on.
+//! Each gives out the numbers that lie whole increments from one of its own: its class. A move fences all of them
+//! before ours gives out a number; on the way back each goes on in its class, above all that was given out. Where two
+//! classes meet, as of two copies of Leaf's table that were kept apart by ranges, nothing but the fence keeps them
+//! apart any more: one of them alone can go on.
 
 use std::collections::BTreeMap;
 
+use mintage::Run;
 use serde::{Deserialize, Serialize};
 
 use crate::source::{Counter, MoveId, Note};
@@ -95,10 +96,86 @@ impl Master {
         i64::try_from(number).unwrap_or(if sign < 0 { i64::MIN } else { i64::MAX })
     }
 
+    /// Its last number before a mark.
+    pub(super) fn last_at(&self, mark: i64) -> i64 {
+        self.last_before(mark).saturating_sub(self.increment)
+    }
+
+    /// What its source is told to have been issued, so that it goes on beyond `issued` and in its class. `counts`:
+    /// who knows its steps.
+    pub(super) fn told(&self, issued: i64, counts: KnowsSteps) -> i64 {
+        match counts {
+            // It goes on a step further.
+            KnowsSteps::Source | KnowsSteps::ClientsFromLast => self.last_before(issued),
+            // It goes on one number further, whatever its clients count in.
+            KnowsSteps::ClientsFromNext => {
+                let sign = self.increment.signum();
+                self.last_before(issued.saturating_add(sign)).saturating_sub(sign)
+            }
+        }
+    }
+
     /// Whether both can give out the same number.
     pub(super) fn meets(&self, other: &Master) -> bool {
         let size = gcd(self.increment.unsigned_abs(), other.increment.unsigned_abs()).max(1);
         i128::from(self.one).abs_diff(other.one.into()) % u128::from(size) == 0
+    }
+}
+
+/// Who knows the steps of a counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum KnowsSteps {
+    /// The source itself.
+    Source,
+    /// Its clients, and the source keeps the last number that they gave out.
+    ClientsFromLast,
+    /// Its clients, and the source keeps the number that they give out next.
+    ClientsFromNext,
+}
+
+/// Kinds of counters that do not know by how much their clients count.
+pub(super) const COUNTED_BY_CLIENTS: [&str; 2] = ["redis", "own"];
+
+/// Whether a counter of this kind is counted by its clients, in steps that its source does not know: what is taken
+/// out of it holds the numbers of others, too.
+pub fn is_counted_by_clients(kind: &str) -> bool {
+    COUNTED_BY_CLIENTS.contains(&kind)
+}
+
+/// The numbers of a run that lie whole increments from `one`: of what a source of other steps answers, those that are
+/// ours.
+///
+/// ```
+/// use mintage::Run;
+/// use mintage_elsewhere::moves::of_class;
+/// let run = Run { first: 5, step: 1, count: 6 };
+/// assert_eq!(of_class(run, 1, 2).iter().collect::<Vec<_>>(), [5, 7, 9]);
+/// assert_eq!(of_class(run, 0, 4).iter().collect::<Vec<_>>(), [8]);
+/// assert_eq!(of_class(Run { first: 5, step: 2, count: 3 }, 1, 2).count, 3);
+/// assert_eq!(of_class(Run { first: 6, step: 2, count: 3 }, 1, 2).count, 0);
+/// ```
+pub fn of_class(run: Run, one: i64, increment: i64) -> Run {
+    let size = i128::from(increment.unsigned_abs().max(1));
+    let (first, step) = (i128::from(run.first), i128::from(run.step));
+    let is_ours = |at: &u64| (first + step * i128::from(*at) - i128::from(one)).rem_euclid(size) == 0;
+    // After so many they repeat.
+    let turn =
+        increment.unsigned_abs().max(1) / gcd(increment.unsigned_abs().max(1), run.step.unsigned_abs());
+    let Some(at) = (0..run.count.min(turn)).find(is_ours) else {
+        return Run { count: 0, ..run };
+    };
+    let (Ok(first), Some(step)) = (
+        i64::try_from(first + step * i128::from(at)),
+        i64::try_from(turn)
+            .ok()
+            .and_then(|turn| run.step.checked_mul(turn)),
+    ) else {
+        return Run { count: 0, ..run };
+    };
+    Run {
+        first,
+        step,
+        count: (run.count - at).div_ceil(turn),
     }
 }
 
@@ -244,6 +321,87 @@ mod tests {
         }
     }
 
+    /// A counter elsewhere as its kind keeps it, counted upwards: its clients are the number that they give out next.
+    struct There {
+        next: i64,
+        increment: i64,
+        counts: KnowsSteps,
+    }
+
+    impl There {
+        /// The mark that its source shows.
+        fn mark(&self) -> i64 {
+            match self.counts {
+                KnowsSteps::Source | KnowsSteps::ClientsFromNext => self.next,
+                KnowsSteps::ClientsFromLast => self.next - self.increment + 1,
+            }
+        }
+
+        /// As sources lift.
+        fn lift(&mut self, issued: i64) {
+            let further = match self.counts {
+                KnowsSteps::Source | KnowsSteps::ClientsFromLast => self.increment,
+                KnowsSteps::ClientsFromNext => 1,
+            };
+            let is_up = self.increment > 0;
+            let next = issued + if is_up { further } else { self.increment };
+            self.next = if is_up {
+                self.next.max(next)
+            } else {
+                self.next.min(next)
+            };
+        }
+    }
+
+    #[test]
+    fn every_counter_goes_on_in_its_class_beyond_what_was_issued() {
+        use KnowsSteps::*;
+        let mut seen = 0;
+        for (counts, increment) in [Source, ClientsFromLast, ClientsFromNext]
+            .into_iter()
+            .flat_map(|counts| [1, 2, 3, 7, -1, -2, -5].map(|increment| (counts, increment)))
+        {
+            // Clients that count downwards by themselves are refused.
+            if increment < 0 && counts != Source {
+                continue;
+            }
+            for (next, issued) in (-9..9).flat_map(|next| (-30..30).map(move |issued| (next, issued))) {
+                let mut there = There {
+                    next,
+                    increment,
+                    counts,
+                };
+                let counter = Counter {
+                    mark: Some(there.mark().into()),
+                    increment: if counts == Source { increment } else { 1 },
+                    ..Counter::new("own", "k")
+                };
+                let told = (counts != Source).then_some(Told {
+                    increment,
+                    is_next: counts == ClientsFromNext,
+                });
+                let master = Master::of("a".into(), &counter, told).unwrap();
+                there.lift(master.told(issued, counts));
+                let is_beyond = (there.next - issued) * increment.signum() > 0;
+                let is_its_own = (there.next - next) % increment == 0;
+                let is_back = (there.next - next) * increment.signum() < 0;
+                let lost = (there.next - issued).abs().min((there.next - next).abs());
+                let is_near = lost <= 2 * increment.abs();
+                assert!(
+                    is_beyond && is_its_own && !is_back && is_near,
+                    "{counts:?} {increment}: {next}, {issued} given out, goes on at {}",
+                    there.next
+                );
+                // A second lift changes nothing.
+                let then = there.next;
+                there.lift(master.told(issued, counts));
+                assert_eq!(there.next, then);
+                seen += 1;
+            }
+        }
+        assert!(seen > 10_000, "{seen}");
+    }
+
     #[test]
     fn extremes_do_not_overflow() {
         let ends = [master("a", i64::MIN, i64::MIN), master("b", i64::MAX, i64::MAX)];
@@ -252,6 +410,19 @@ mod tests {
         for issued in [i64::MIN, -1, 0, 1, i64::MAX] {
             for end in &ends {
                 end.last_before(issued);
+                for counts in [
+                    KnowsSteps::Source,
+                    KnowsSteps::ClientsFromLast,
+                    KnowsSteps::ClientsFromNext,
+                ] {
+                    end.told(issued, counts);
+                }
+                let run = Run {
+                    first: issued,
+                    step: end.increment,
+                    count: u64::MAX,
+                };
+                of_class(run, end.one, 3);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::masters::{MASTERS_MAX, Master, all_of};
+use super::masters::{KnowsSteps, MASTERS_MAX, Master, all_of, increment_of, is_counted_by_clients};
 use super::record::{Move, Phase};
 use crate::source::MoveId;
 
@@ -26,8 +26,13 @@ impl Move {
     /// The counters that go on, or have gone on, on the way back.
     pub fn going_back(&self) -> Vec<Master> {
         let mut all = self.counters();
-        all.retain(|one| self.back_to.as_ref().is_none_or(|to| *to == one.source));
+        all.retain(|one| self.goes_on(one));
         all
+    }
+
+    /// Whether a counter goes on, or has gone on, on the way back.
+    pub(super) fn goes_on(&self, counter: &Master) -> bool {
+        self.back_to.as_ref().is_none_or(|to| *to == counter.source)
     }
 
     /// Whether ours gives out numbers that are this counter's, too.
@@ -40,10 +45,84 @@ impl Move {
         ours.meets(counter)
     }
 
+    /// Whether a fence at a counter that carries this id is one of this move or of an earlier one of its name.
+    pub(super) fn is_id_of(&self, counter: &Master, id: MoveId) -> bool {
+        id == self.id || counter.fenced_by == Some(id) || self.former.contains(&id)
+    }
+
+    /// Whether a fence at this mark keeps a counter from all that is ours: it lies where it was built, or before
+    /// that, as while a ceiling is ended.
+    pub(crate) fn is_kept_at(&self, counter: &Master, mark: i128) -> bool {
+        if counter.mark.is_none_or(|known| mark == known.into()) {
+            return true;
+        }
+        let Ok(mark) = i64::try_from(mark) else {
+            return false;
+        };
+        let first = self.first.filter(|_| self.ceiling.is_some());
+        first.is_some_and(|first| {
+            self.furthest([first, counter.last_at(mark)]) == Some(first) && first != counter.last_at(mark)
+        })
+    }
+
     /// Whether the fence of a counter stays, since another one goes on alone.
-    pub fn keeps_fenced(&self, counter: &Master) -> bool {
-        let is_another = self.back_to.as_ref().is_some_and(|to| *to != counter.source);
-        is_another && counter.mark.is_some() && matches!(self.phase, Phase::Returning | Phase::Returned)
+    pub(crate) fn keeps_fenced(&self, counter: &Master) -> bool {
+        self.is_on_its_way_back() && self.fence_kept(counter).is_some()
+    }
+
+    /// The move whose fence at a counter stays, since another one has gone on alone or does so now: lifted for a
+    /// moment it would let out what that one gives. It stays through every later move, until that gives the counter
+    /// back.
+    pub fn fence_kept(&self, counter: &Master) -> Option<MoveId> {
+        match self.is_on_its_way_back() {
+            true if self.goes_on(counter) => None,
+            true => counter.fenced_by.or(counter.mark.map(|_| self.id)),
+            false => counter.fenced_by,
+        }
+    }
+
+    fn is_on_its_way_back(&self) -> bool {
+        matches!(self.phase, Phase::Returning | Phase::Returned)
+    }
+
+    /// Who knows the steps of its counters.
+    pub(super) fn counts(&self) -> KnowsSteps {
+        match (is_counted_by_clients(&self.kind), &self.table) {
+            (false, _) => KnowsSteps::Source,
+            (true, Some(own)) if own.is_next => KnowsSteps::ClientsFromNext,
+            (true, _) => KnowsSteps::ClientsFromLast,
+        }
+    }
+
+    /// The furthest number that anybody may have given out of those that whoever goes back could come to: `reserved`
+    /// is what ours has ever reserved. Everything that decides where one side goes on asks this.
+    ///
+    /// Ours, also before this move; what an advance is for, and what stood in columns; where this move is fenced
+    /// anew, and where one of several goes on alone, what the others gave.
+    pub(super) fn given_out(&self, reserved: Option<i64>) -> Option<i64> {
+        // Below a ceiling nobody but the sources themselves has given out anything before the first number of ours.
+        let is_skipped = self.advance > 0 || self.ceiling.is_none();
+        let skipped = self.first.filter(|_| is_skipped).map(|first| self.before(first));
+        let others = self.masters.iter().filter(|other| !self.goes_on(other));
+        let others = others
+            .filter_map(|other| other.mark)
+            .map(|mark| self.before(mark));
+        let known = [reserved, skipped, self.highest, self.issued];
+        self.furthest(known.into_iter().flatten().chain(others))
+    }
+
+    /// The furthest of numbers in the direction of the sequence.
+    pub(super) fn furthest(&self, numbers: impl IntoIterator<Item = i64>) -> Option<i64> {
+        let numbers = numbers.into_iter();
+        match self.definition.increment > 0 {
+            true => numbers.max(),
+            false => numbers.min(),
+        }
+    }
+
+    /// The number before one, whatever the steps.
+    pub(super) fn before(&self, number: i64) -> i64 {
+        number.saturating_sub(self.definition.increment.signum())
     }
 
     /// The same with several masters: what they are called together stands where there is room for one.
@@ -64,6 +143,31 @@ impl Move {
         }
     }
 
+    /// What an earlier record says of a counter that is fenced by now: the source shows the fence, not the counter.
+    pub(super) fn set_as_known(&mut self, at: usize, known: &Master) {
+        self.set_before(at, known.before.clone());
+        if let Some(master) = self.masters.get_mut(at) {
+            (master.increment, master.one) = (known.increment, known.one);
+        }
+    }
+
+    /// Ours counts so that it has the numbers of all of its masters; `beside` those of the first alone.
+    pub(super) fn count_as_masters(&mut self, is_beside: bool) {
+        let Some(first) = self.masters.first() else {
+            return;
+        };
+        let increment = if is_beside {
+            first.increment
+        } else {
+            increment_of(&self.masters)
+        };
+        self.definition.increment = increment;
+        let apart = i128::from(self.definition.start) - i128::from(first.one);
+        if increment != 0 && apart % i128::from(increment) != 0 {
+            self.definition.start = first.one;
+        }
+    }
+
     /// What lifting the fence of one of its counters puts back.
     pub(super) fn set_before(&mut self, at: usize, before: BTreeMap<String, String>) {
         match self.masters.get_mut(at) {
@@ -74,14 +178,12 @@ impl Move {
 
     /// Where one of its counters was fenced. The move's own mark is the furthest.
     pub(super) fn set_mark(&mut self, at: usize, mark: i64) {
-        let is_up = self.definition.increment > 0;
         match self.masters.get_mut(at) {
             Some(master) => master.mark = Some(mark),
             None => self.mark = Some(mark),
         }
         let marks = self.masters.iter().filter_map(|master| master.mark);
-        let furthest = if is_up { marks.max() } else { marks.min() };
-        self.mark = furthest.or(self.mark);
+        self.mark = self.furthest(marks).or(self.mark);
     }
 
     /// Whether what it says of its masters makes sense.

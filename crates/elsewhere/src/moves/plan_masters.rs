@@ -1,7 +1,9 @@
 //! What an import of several masters into one name would do.
 
 use super::goal::Goal;
-use super::masters::{MASTERS_MAX, Master, Told, all_of, increment_of, that_meet};
+use super::masters::{
+    COUNTED_BY_CLIENTS, MASTERS_MAX, Master, Told, all_of, increment_of, is_counted_by_clients, that_meet,
+};
 use super::plan::{CeilingAt, Plan, PlanOptions, Wish};
 use crate::source::{Counter, Fence, Source, SourceError};
 use crate::store::Durability;
@@ -19,12 +21,9 @@ pub struct Part<'a> {
     pub durability: Durability,
 }
 
-/// Sources that do not say by how much their clients count: these may be told.
-const TOLD: [&str; 2] = ["redis", "own"];
-
 impl Plan {
-    /// Plans the import of several masters into one name; asks each for the rights that are missing, and writes nothing.
-    /// `told` is by how much their clients count, where the sources do not know.
+    /// Plans the import of several masters into one name; asks each for the rights that are missing, and writes
+    /// nothing. `told` is by how much their clients count, where the sources do not know.
     ///
     /// # Errors
     /// If one of the sources does not answer.
@@ -64,7 +63,8 @@ impl Plan {
         if let (Wish::Beside, Some(first)) = (wish, masters.first()) {
             (self.definition.increment, self.definition.start) = (first.increment, first.one);
             let note = format!(
-                "numbers come out of {} alone while they stand beside each other, and keep to its steps of {} after the cut",
+                "numbers come out of {} alone while they stand beside each other, and keep to its steps of {} \
+                 after the cut",
                 first.source, first.increment
             );
             self.warnings.push(note);
@@ -129,10 +129,10 @@ impl Plan {
             refusals.push("some of its sources count up and others down: name them by themselves".into());
         }
         let kind = parts.first().map_or("", |part| part.counter.kind);
-        if told.is_some() && !TOLD.contains(&kind) {
+        if told.is_some() && !is_counted_by_clients(kind) {
             refusals.push(format!(
                 "--increment is for {}: a {kind} counter says itself by how much it counts",
-                TOLD.join(" and ")
+                COUNTED_BY_CLIENTS.join(" and ")
             ));
         }
         let Some((one, other)) = that_meet(masters) else {
@@ -147,7 +147,7 @@ impl Plan {
                 format!("{apart}: nothing but ranges keeps them apart; cut them, which takes milliseconds");
             return refusals.push(why);
         }
-        let told = match TOLD.contains(&kind) && told.is_none() {
+        let told = match is_counted_by_clients(kind) && told.is_none() {
             true => "; if their clients count in steps, say --increment N",
             false => "",
         };

@@ -67,8 +67,8 @@ pub struct Definition {
 pub struct Move {
     /// Its id, which fences carry.
     pub id: MoveId,
-    /// The ids of earlier moves of this name, which were taken back: an import of one that stood still may build its fence
-    /// yet, and this move takes that over.
+    /// The ids of earlier moves of this name, which were taken back: an import of one that stood still may build its
+    /// fence yet, and this move takes that over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<MoveId>,
     /// How far it has come.
@@ -86,8 +86,8 @@ pub struct Move {
     /// The table, of a source whose shape nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<OwnTable>,
-    /// The counters that gave out the numbers together, where there are several: what stands beside this of one source is
-    /// said of each here.
+    /// The counters that gave out the numbers together, where there are several: what stands beside this of one
+    /// source is said of each here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub masters: Vec<Master>,
     /// The one of them that goes on, from `returning` on; all of them, if absent.
@@ -112,7 +112,8 @@ pub struct Move {
     /// The largest number of its columns at the cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<i64>,
-    /// From `returning` on, once ours is sealed: the furthest number that was ever reserved here.
+    /// From `returning` on: the furthest number that anybody may have given out; once ours is sealed, with all that was
+    /// ever reserved here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issued: Option<i64>,
     /// When the phase was written, in milliseconds since 1970.

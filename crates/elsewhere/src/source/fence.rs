@@ -93,8 +93,8 @@ pub struct Note {
     pub id: MoveId,
     /// What [`Counter::before`](super::Counter::before) said before the fence was built.
     pub before: BTreeMap<String, String>,
-    /// Where the move found its fence, once it knows: a fence that is only known by its form is this one's if it lies there.
-    /// A lift that comes late would else undo what a later move built.
+    /// Where the move found its fence, once it knows: a fence that is only known by its form is this one's if it lies
+    /// there. A lift that comes late would else undo what a later move built.
     pub mark: Option<i128>,
 }
 
@@ -124,4 +124,14 @@ pub enum Fence {
         /// What was found.
         why: String,
     },
+}
+
+impl Fence {
+    /// Whether it may be that of this move: it is, or carries no id.
+    pub(crate) fn may_be_of(&self, move_id: MoveId) -> bool {
+        match self {
+            Fence::None => false,
+            Fence::Ours { id, .. } | Fence::Broken { id, .. } => id.is_none_or(|id| id == move_id),
+        }
+    }
 }

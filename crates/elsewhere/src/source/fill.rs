@@ -9,6 +9,26 @@ pub struct FillFrom {
     pub host: String,
     /// The port of the face; `None`: its usual one.
     pub port: Option<u16>,
+    /// What the face puts before the names that it is asked for.
+    pub prefix: String,
+}
+
+impl FillFrom {
+    /// What that face is asked for where a sequence of this name is meant.
+    ///
+    /// # Errors
+    /// It cannot be asked for that.
+    #[allow(dead_code, reason = "a build may have no engine at all")]
+    pub(super) fn asked<'a>(&self, name: &'a str) -> Result<&'a str, Fill> {
+        let asked = name.strip_prefix(&self.prefix).filter(|asked| !asked.is_empty());
+        asked.ok_or_else(|| Fill::Named {
+            why: format!(
+                "our face puts {:?} before what it is asked for, and {name} does not begin so",
+                self.prefix
+            ),
+            before: Vec::new(),
+        })
+    }
 }
 
 impl Default for FillFrom {
@@ -16,6 +36,7 @@ impl Default for FillFrom {
         FillFrom {
             host: "127.0.0.1".into(),
             port: None,
+            prefix: String::new(),
         }
     }
 }
@@ -46,7 +67,11 @@ impl std::str::FromStr for FillFrom {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
         let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
         match !host.is_empty() && host.chars().all(is_host) {
-            true => Ok(FillFrom { host, port }),
+            true => Ok(FillFrom {
+                host,
+                port,
+                prefix: String::new(),
+            }),
             false => Err(refused("has no host")),
         }
     }
@@ -80,8 +105,8 @@ impl Fill {
 #[allow(dead_code, reason = "a build may have no engine at all")]
 pub(super) const LOGIN: (&str, &str) = ("web", "TOKEN");
 
-/// A name for something of ours in their database: the text where it is at most `max` bytes long, else its beginning and
-/// digits that stand for all of it.
+/// A name for something of ours in their database: the text where it is at most `max` bytes long, else its beginning
+/// and digits that stand for all of it.
 #[allow(dead_code, reason = "a build may have no engine at all")]
 pub(super) fn short(text: &str, max: usize) -> String {
     if text.len() <= max {

@@ -1,4 +1,5 @@
-//! A source in memory, for tests: its clients take numbers by [`MemorySource::next`], and its calls can be made to fail.
+//! A source in memory, for tests: its clients take numbers by [`MemorySource::next`], and its calls can be made to
+//! fail.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,22 @@ static KIND: SourceKind = SourceKind {
     },
 };
 
+/// What a source keeps of a counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(dead_code, reason = "tests of moves make them")]
+pub(crate) enum Keeps {
+    /// Its next number and its steps, as a sequence of SQL.
+    #[default]
+    Steps,
+    /// The same, until it comes to a ceiling: then it stands there, whatever its steps, as a SEQUENCE of MariaDB.
+    /// What a fence must remember is one of its numbers.
+    StepsUntilItsEnd,
+    /// The last number that was given out; its clients know the steps, as of a key of Redis.
+    Last,
+    /// The number that is given out next; its clients know the steps.
+    Next,
+}
+
 /// One counter: an ascending one.
 #[derive(Clone, Debug)]
 struct Held {
@@ -37,7 +54,35 @@ struct Held {
     /// The first number that it may not give out.
     end: i64,
     step: i64,
+    keeps: Keeps,
     fence: Option<MoveId>,
+}
+
+impl Held {
+    /// The first number that it has certainly not given out, as far as a source without steps knows.
+    fn mark(&self) -> i64 {
+        match self.keeps {
+            Keeps::Last => self.next - self.step + 1,
+            _ => self.next,
+        }
+    }
+
+    /// By how much it counts, as far as the source knows.
+    fn known_step(&self) -> i64 {
+        match self.keeps {
+            Keeps::Steps | Keeps::StepsUntilItsEnd => self.step,
+            Keeps::Last | Keeps::Next => 1,
+        }
+    }
+
+    fn count(&mut self) -> i64 {
+        let number = self.next;
+        self.next += self.step;
+        if self.keeps == Keeps::StepsUntilItsEnd {
+            self.next = self.next.min(self.end);
+        }
+        number
+    }
 }
 
 /// When a call fails.
@@ -86,6 +131,18 @@ impl MemorySource {
         })
     }
 
+    /// Another one that stands as this one does.
+    #[cfg(test)]
+    pub(crate) fn copy(&self) -> Arc<MemorySource> {
+        Arc::new(MemorySource {
+            counters: Mutex::new(self.counters().clone()),
+            fails: Mutex::new(*self.fails()),
+            lossy: self.lossy,
+            called: self.called.clone(),
+            is_away: AtomicBool::new(self.is_away.load(Ordering::Relaxed)),
+        })
+    }
+
     /// Whether it answers nobody from now on.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::Relaxed);
@@ -98,10 +155,16 @@ impl MemorySource {
 
     /// The same of one that counts in steps.
     pub fn put_in_steps(&self, key: &str, next: i64, step: i64) {
+        self.put_as(key, next, step, Keeps::Steps);
+    }
+
+    /// The same of one of which its source keeps this.
+    pub(crate) fn put_as(&self, key: &str, next: i64, step: i64, keeps: Keeps) {
         let held = Held {
             next,
             end: END,
             step,
+            keeps,
             fence: None,
         };
         self.counters().insert(key.to_string(), held);
@@ -112,10 +175,7 @@ impl MemorySource {
         let mut counters = self.counters();
         let held = counters.get_mut(key)?;
         let is_served = held.next < held.end && !self.is_away.load(Ordering::Relaxed);
-        is_served.then(|| {
-            held.next += held.step;
-            held.next - held.step
-        })
+        is_served.then(|| held.count())
     }
 
     /// The next call that writes fails without having done anything.
@@ -168,10 +228,14 @@ impl MemorySource {
 
 fn show(key: &str, held: &Held) -> Counter {
     Counter {
-        mark: Some(held.next.into()),
-        increment: held.step,
+        mark: Some(held.mark().into()),
+        increment: held.known_step(),
         type_name: "int8".into(),
         fence: fence_of(held),
+        before: match held.keeps {
+            Keeps::StepsUntilItsEnd => [("one".to_string(), held.next.to_string())].into(),
+            _ => BTreeMap::new(),
+        },
         ..Counter::new(KIND.name, key)
     }
 }
@@ -227,22 +291,18 @@ impl Source for MemorySource {
 
     fn take<'a>(&'a self, key: &'a str, n: u64) -> SourceResult<'a, Vec<Run>> {
         self.write(key, |held| {
-            let left = held.end.abs_diff(held.next) / held.step.unsigned_abs();
-            let count = n.clamp(1, 1 << 32).min(left);
             if held.next >= held.end {
                 return Err(SourceError::new(
                     SourceErrorKind::Exhausted,
                     "it has reached its end",
                 ));
             }
-            let first = held.next;
-            held.next =
-                i64::try_from(i128::from(first) + i128::from(held.step) * i128::from(count)).unwrap_or(END);
-            Ok(vec![Run {
-                first,
-                step: held.step,
-                count,
-            }])
+            let (first, step) = (held.mark(), held.known_step());
+            let left = held.end.abs_diff(first) / step.unsigned_abs();
+            let count = n.clamp(1, 1 << 32).min(left);
+            let taken = i64::try_from(i128::from(step) * i128::from(count)).unwrap_or(END);
+            held.next = held.next.checked_add(taken).unwrap_or(END);
+            Ok(vec![Run { first, step, count }])
         })
     }
 
@@ -260,12 +320,12 @@ impl Source for MemorySource {
                     });
                 }
                 Way::Ceiling(ceiling) => i64::try_from(ceiling).unwrap_or(END),
-                Way::Cut | Way::Beside => held.next,
+                Way::Cut | Way::Beside => held.mark(),
             };
-            if end < held.next {
+            if end < held.mark() {
                 return Err(SourceError::new(
                     SourceErrorKind::Refused,
-                    format!("a ceiling of {end} is too low, the least is {}", held.next),
+                    format!("a ceiling of {end} is too low, the least is {}", held.mark()),
                 ));
             }
             (held.fence, held.end) = (Some(id), end);
@@ -274,15 +334,21 @@ impl Source for MemorySource {
     }
 
     fn lift<'a>(&'a self, key: &'a str, note: &'a Note, issued: Option<i64>) -> SourceResult<'a, ()> {
-        let id = note.id;
+        let (id, one) = (
+            note.id,
+            note.before.get("one").and_then(|one| one.parse::<i64>().ok()),
+        );
         self.write(key, move |held| match held.fence {
+            None if issued.is_some_and(|issued| held.mark() <= issued) => Err(foreign(held)),
             None => Ok(()),
             Some(of) if of != id => Err(foreign(held)),
             Some(_) => {
-                // As a sequence in SQL that is set to a number: the next one is a step further.
-                held.next = held
-                    .next
-                    .max(issued.map_or(i64::MIN, |issued| issued + held.step));
+                // A sequence in SQL that is set to a number goes on a step further, a number that is kept as the next
+                // one is set to the one behind.
+                let further = if held.keeps == Keeps::Next { 1 } else { held.step };
+                let behind = issued.map_or(i64::MIN, |issued| issued.saturating_add(further));
+                held.next = held.next.max(behind);
+                held.next += one.map_or(0, |one| (one - held.next).rem_euclid(held.step));
                 (held.fence, held.end) = (None, END);
                 Ok(())
             }

@@ -65,6 +65,8 @@ pub use fence::{Fence, Fenced, MoveId, Note, Way};
 pub use fill::{Fill, FillFrom};
 pub use finding::{Finding, FindingCode, Severity};
 pub use kind::{Engine, OwnTable, SourceKind, SourceSettings};
+#[cfg(test)]
+pub(crate) use memory::Keeps;
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemorySource;
 pub use mend::Mend;

@@ -21,6 +21,7 @@ use super::state::beyond;
 use super::task::{SequenceTask, Takers};
 use crate::advice::Advice;
 use crate::error::{LedgerError, OriginRefusal};
+use crate::moves::{is_counted_by_clients, of_class};
 use crate::source::{SourceError, SourceErrorKind};
 use crate::store::Outcome;
 use crate::striped::AsStriped;
@@ -156,7 +157,11 @@ impl SequenceTask<'_> {
             .origins
             .get(&origin.source, &origin.kind, origin.table.as_ref());
         let answer = match &takes {
-            Ok(takes) => takes.take(&origin.key, portion.n).await,
+            Ok(takes) => {
+                let def = self.known.state.def;
+                let taken = takes.take(&origin.key, portion.n.saturating_mul(steps_of(origin, &def)));
+                taken.await.map(|runs| ours_of(origin, &def, runs))
+            }
             Err(error) => Err(error.clone()),
         };
         match answer {
@@ -372,6 +377,26 @@ impl Sequence {
     }
 }
 
+/// How many numbers of an origin each of ours stands for: one whose clients count in steps that it does not know is
+/// moved on by whole steps, else its clients would leave their numbers for those of others.
+fn steps_of(origin: &Origin, def: &SequenceDef) -> u64 {
+    match is_counted_by_clients(&origin.kind) {
+        true => def.increment.unsigned_abs().max(1),
+        false => 1,
+    }
+}
+
+/// Of what such an origin gave, the numbers that are ours: those between are of other masters of the name.
+fn ours_of(origin: &Origin, def: &SequenceDef, runs: Vec<Run>) -> Vec<Run> {
+    if steps_of(origin, def) == 1 {
+        return runs;
+    }
+    let ours = runs
+        .into_iter()
+        .map(|run| of_class(run, def.start, def.increment));
+    ours.filter(|run| run.count > 0).collect()
+}
+
 /// What of a run lies beyond `furthest` in the direction of the sequence: nothing, if it counts the other way.
 fn rest_beyond(def: &SequenceDef, furthest: Option<i64>, run: Run) -> Run {
     let skip = match furthest {
@@ -395,6 +420,32 @@ mod tests {
     use mintage::SequenceOptions;
 
     use super::*;
+
+    #[test]
+    fn an_origin_that_its_clients_count_is_moved_on_by_whole_steps() {
+        let origin = |kind: &str| Origin {
+            source: "old".into(),
+            kind: kind.into(),
+            key: "orders".into(),
+            table: None,
+            take: None,
+        };
+        let options = SequenceOptions {
+            start: Some(1),
+            increment: Some(2),
+            ..SequenceOptions::default()
+        };
+        let def = SequenceDef::new(options).unwrap();
+        let (told, knows) = (origin("redis"), origin("tinyid"));
+        assert_eq!((steps_of(&told, &def), steps_of(&knows, &def)), (2, 1));
+        let runs = vec![Run {
+            first: 8,
+            step: 1,
+            count: 6,
+        }];
+        let ours: Vec<i64> = ours_of(&told, &def, runs).iter().flat_map(Run::iter).collect();
+        assert_eq!(ours, [9, 11, 13]);
+    }
 
     #[test]
     fn only_what_lies_beyond_all_before_is_given_out() {

@@ -97,8 +97,8 @@ impl Shown {
         Written::parse(&self.comment)
     }
 
-    /// The bound that a cut gives it: its last number, or the nearest that the server allows. It wants `min` below `max`
-    /// and `start` between them, so that one never used must skip its first numbers.
+    /// The bound that a cut gives it: its last number, or the nearest that the server allows. It wants `min` below
+    /// `max` and `start` between them, so that one never used must skip its first numbers.
     pub(super) fn cut_at(&self) -> i128 {
         match self.ascends() {
             true => (self.next - 1).max(self.start).max(self.min + 1),
@@ -121,6 +121,15 @@ impl Shown {
             Some(behind) if (behind - self.next) * step.signum() > 0 => behind,
             _ => self.next,
         }
+    }
+
+    /// The same in its own steps: at an end that is none of its numbers it has left them.
+    pub(super) fn next_in_step(&self, issued: Option<i64>, note: &Note) -> i128 {
+        let (next, step) = (self.next_behind(issued), i128::from(self.step()));
+        let one = note.before.get("one").and_then(|one| one.parse::<i128>().ok());
+        next + one.map_or(0, |one| {
+            ((one - next) * step.signum()).rem_euclid(step.abs()) * step.signum()
+        })
     }
 
     /// The first number that it never gives out under its present bound. Whoever was faster than the ALTER has moved it
@@ -172,6 +181,7 @@ impl Shown {
             ("max", self.max.to_string()),
             ("cycle", self.cycle.to_string()),
             ("comment", self.comment.clone()),
+            ("one", self.next.to_string()),
         ]
         .map(|(name, value)| (name.to_string(), value))
         .into()
@@ -346,6 +356,26 @@ mod tests {
         // Steps of 10 end up to a step behind the bound.
         assert_eq!((marked(51, 10, 45), marked(71, 10, 50)), (46, 71));
         assert_eq!((marked(-51, -1, -50), marked(-90, -1, -50)), (-51, -90));
+    }
+
+    #[test]
+    fn one_that_came_to_its_end_goes_on_in_its_own_steps() {
+        for (next, increment, at_its_end, issued, goes_on) in [
+            (51, 10, 100, None, 101),
+            (51, 10, 60, Some(150), 161),
+            (2, 2, 41, Some(41), 44),
+            (-51, -10, -100, None, -101),
+            (7, 1, 9, Some(9), 10),
+        ] {
+            let before = shown(next, increment);
+            let note = Note {
+                id: "0123456789abcdef0123456789abcdef".parse().expect("32 digits"),
+                before: before.before(),
+                mark: None,
+            };
+            let ended = shown(at_its_end, increment);
+            assert_eq!(ended.next_in_step(issued, &note), goes_on, "{next} {increment}");
+        }
     }
 
     #[test]

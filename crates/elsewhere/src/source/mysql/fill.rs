@@ -1,8 +1,8 @@
 //! Columns of MariaDB that go on filling themselves: a trigger asks our face through a FEDERATED table.
 //!
-//! The trigger stands before the fence, which then sees a number. It reads, rather than inserts into, the FEDERATED table:
-//! what a trigger inserts there stands in the binary log, and stops replicas. `LIMIT` makes the statement one that is
-//! logged by rows where the format is MIXED; a replica runs no trigger for rows.
+//! The trigger stands before the fence, which then sees a number. It reads, rather than inserts into, the FEDERATED
+//! table: what a trigger inserts there stands in the binary log, and stops replicas. `LIMIT` makes the statement one
+//! that is logged by rows where the format is MIXED; a replica runs no trigger for rows.
 
 use super::shared::{Table, literal, name, name_for, splits};
 use crate::source::fill::{LOGIN, short};
@@ -21,7 +21,10 @@ pub(super) fn generated(counter: &Counter, called: &str, from: &FillFrom) -> Fil
         _ if called.contains('/') => {
             named("FEDERATED reads no name that holds a slash: give it another one with --name")
         }
-        ([column], Some(table)) => Fill::ByItself(statements(&table, &column.column, called, from)),
+        ([column], Some(table)) => match from.asked(called) {
+            Ok(asked) => Fill::ByItself(statements(&table, &column.column, (called, asked), from)),
+            Err(named) => named,
+        },
         _ => named("its name holds full stops, so that several tables may be meant"),
     }
 }
@@ -54,29 +57,77 @@ fn named(why: &str) -> Fill {
     }
 }
 
-fn statements(table: &Table, column: &str, called: &str, from: &FillFrom) -> Vec<String> {
+/// `called` is what the sequence is called here, and what our face is asked for then.
+fn statements(table: &Table, column: &str, called: (&str, &str), from: &FillFrom) -> Vec<String> {
+    let (called, asked) = called;
     let next = next(called);
-    let (host, port) = (literal(&from.host), from.port.unwrap_or(PORT));
+    let (host, port) = (&from.host, from.port.unwrap_or(PORT));
+    // Two servers of ours may fill tables of one database.
+    let server = short(
+        &format!("mint_{host}_{port}").replace(':', "_"),
+        NAME_MAX - "_look".len(),
+    );
     let (user, password) = LOGIN;
+    let made = |server: &str, database: &str| {
+        format!(
+            "CREATE OR REPLACE SERVER {} FOREIGN DATA WRAPPER mysql OPTIONS (HOST {}, PORT {port}, USER '{user}', \
+             PASSWORD '{password}', DATABASE '{database}')",
+            name(server),
+            literal(host)
+        )
+    };
+    let federated = |table: &str, server: &str| {
+        let to = literal(&format!("{server}/{asked}"));
+        format!("CREATE OR REPLACE TABLE {table} (id bigint NOT NULL) ENGINE = FEDERATED CONNECTION = {to}")
+    };
+    // In every other database of our face a table of that name is the sequence itself, and has to be there.
+    let look = self::next(&format!("{called}?"));
     let fence = name(&name_for("mint_fence_", &table.name));
     let column = format!("NEW.{}", name(column));
-    vec![
-        UNLOGGED.to_string(),
-        "INSTALL PLUGIN IF NOT EXISTS federated SONAME 'ha_federatedx'".into(),
+    let mut all = vec![UNLOGGED.to_string()];
+    all.extend(refused_if(
+        "@@log_bin AND @@GLOBAL.binlog_format = 'STATEMENT'",
+        "binlog_format is STATEMENT: replicas would run inserts that name no id, and have no trigger; set it to \
+         MIXED or ROW",
+    ));
+    all.extend([
+        "INSTALL PLUGIN IF NOT EXISTS federated SONAME 'ha_federatedx'".to_string(),
         "CREATE DATABASE IF NOT EXISTS mint".into(),
-        format!(
-            "CREATE SERVER IF NOT EXISTS mint FOREIGN DATA WRAPPER mysql OPTIONS (HOST {host}, PORT {port}, \
-             USER '{user}', PASSWORD '{password}', DATABASE 'next')"
+    ]);
+    all.extend(refused_if(
+        &format!(
+            "EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'mint' AND table_name = {} \
+             AND COALESCE(engine, 'FEDERATED') <> 'FEDERATED')",
+            literal(&short(called, NAME_MAX))
         ),
-        format!(
-            "CREATE TABLE IF NOT EXISTS {next} (id bigint NOT NULL) ENGINE = FEDERATED CONNECTION = {}",
-            literal(&format!("mint/{called}"))
-        ),
+        "the database mint has a table of that name which is not ours: give the counter another name with --name",
+    ));
+    all.extend([
+        // Fails where the way there is not open, or leads to no sequence; takes no number.
+        made(&format!("{server}_look"), "sequences"),
+        federated(&look, &format!("{server}_look")),
+        format!("DROP TABLE {look}"),
+        // Made anew, so that another address or token of before does not stay.
+        made(&server, "next"),
+        federated(&next, &server),
         format!(
             "CREATE OR REPLACE TRIGGER {} BEFORE INSERT ON {} FOR EACH ROW PRECEDES {fence} SET {column} = \
              IF(COALESCE({column}, 0) = 0, (SELECT id FROM {next} LIMIT 1), {column})",
             trigger(table),
             table.quoted()
+        ),
+    ]);
+    all
+}
+
+/// Ends the script with these words where that is so.
+fn refused_if(condition: &str, why: &str) -> [String; 2] {
+    let signal = format!("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = {}", literal(why));
+    [
+        format!("SET @mint_refuses = ({condition})"),
+        format!(
+            "EXECUTE IMMEDIATE IF(@mint_refuses, {}, 'DO 0')",
+            literal(&signal)
         ),
     ]
 }
@@ -144,7 +195,7 @@ mod tests {
             sql.contains("PRECEDES `mint_fence_o``s` SET NEW.`i``d` ="),
             "{sql}"
         );
-        assert!(sql.contains("CONNECTION = 'mint/it''s'"), "{sql}");
+        assert!(sql.contains("CONNECTION = 'mint_127.0.0.1_7606/it''s'"), "{sql}");
     }
 
     #[test]

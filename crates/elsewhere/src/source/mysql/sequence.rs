@@ -1,7 +1,7 @@
 //! SEQUENCE of MariaDB 10.3 and later.
 //!
-//! A fence is a bound, and a note in the table's comment, which survives ALTER. Both are statements of their own, so that
-//! the note comes first and says where the bound will lie; what a call finds half done it ends.
+//! A fence is a bound, and a note in the table's comment, which survives ALTER. Both are statements of their own, so
+//! that the note comes first and says where the bound will lie; what a call finds half done it ends.
 
 use std::sync::Arc;
 
@@ -242,17 +242,22 @@ impl Sequences {
 
     /// Bounds and place in one statement, so that it never serves below what was issued; then the comment.
     async fn lift_once(&self, key: &str, note: &Note, issued: Option<i64>) -> Result<(), SourceError> {
+        if self.serves_below_a_ceiling(key, note).await? {
+            // What its clients take between a look and a new place would be given out again.
+            self.fence_once(key, Way::Cut, note).await?;
+        }
         let mut held = self.alone(key, "lift of the fence").await?;
         let shown = self.known(&mut held, key).await?;
         self.is_of(key, &shown, note)?;
-        let next = shown.next_behind(issued);
         if shown.note().is_none() {
+            let next = shown.next_behind(issued);
             if next != shown.next {
                 return Err(self.would_repeat(key, &shown, next));
             }
             disown(held, key).await;
             return Ok(());
         }
+        let next = shown.next_in_step(issued, note);
         let before = |name: &str| note.before.get(name).cloned().unwrap_or_default();
         let cycle = before("cycle") == "true";
         // Whoever has put the bounds back by hand may have left the place below what was issued.
@@ -270,6 +275,15 @@ impl Sequences {
         held.script(&shown.write_comment(&before("comment"))).await?;
         disown(held, key).await;
         Ok(())
+    }
+
+    async fn serves_below_a_ceiling(&self, key: &str, note: &Note) -> Result<bool, SourceError> {
+        let mut held = self.link.hold(&format!("look at {key}")).await?;
+        let shown = self.known(&mut held, key).await?;
+        held.done();
+        self.is_of(key, &shown, note)?;
+        let written = shown.note().filter(|written| shown.is_held(written));
+        Ok(written.is_some_and(|written| !written.is_cut) && !shown.is_exhausted())
     }
 
     /// Nothing of the move stands there, but it serves, or would serve, numbers that were issued here.
