@@ -354,7 +354,10 @@ fn inspect_shows_one_card_and_a_line_for_each_of_two_more() {
 fn what_is_hardly_an_id_is_not_known_in_every_mode() {
     let home = home();
     for (text, says) in [
-        ("hello", "not known; at a stretch flake (6 %"),
+        (
+            "hello",
+            "not known: 5 characters, letters alone, are no id of any known format",
+        ),
         ("NULL", "not an id: it means that there is none"),
         ("nil", "not an id: it means"),
         ("None", "not an id: it means"),

@@ -1,7 +1,7 @@
 //! One sequence, drawn at once by PostgreSQL's protocol, MySQL's, Redis' and HTTP: nobody has a number that another one had,
 //! and no connection sees what another one was given.
 //!
-//! Covers: crates/server/src/faces/postgres, crates/server/src/faces/mysql, crates/server/src/faces/sql
+//! Covers: crates/faces/src/postgres, crates/faces/src/mysql, crates/faces/src/sql
 #![allow(clippy::unwrap_used)]
 
 use std::io;

@@ -1,7 +1,7 @@
 //! Stock clients of SQL log in by tokens, by SCRAM-SHA-256 and `caching_sha2_password`, in clear on this machine and over TLS;
 //! who has a wrong token, or none, does not.
 //!
-//! Covers: crates/server/src/faces/postgres, crates/server/src/faces/mysql, crates/server/src/faces/sql
+//! Covers: crates/faces/src/postgres, crates/faces/src/mysql, crates/faces/src/sql
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;

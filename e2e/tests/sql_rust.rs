@@ -1,6 +1,6 @@
 //! Stock clients of Rust: sqlx of both protocols, and tokio-postgres. Each is first right against the original.
 //!
-//! Covers: crates/server/src/faces/postgres, crates/server/src/faces/mysql, crates/server/src/faces/sql
+//! Covers: crates/faces/src/postgres, crates/faces/src/mysql, crates/faces/src/sql
 #![allow(clippy::unwrap_used)]
 
 use mintage_e2e::sqlwire::face::Faces;

@@ -1,6 +1,6 @@
 //! SIGTERM ends the process whatever it does, and leaves its folder to the next one.
 //!
-//! What the server itself does about it is in `crates/server/tests/it/stops.rs`.
+//! What the server itself does about it is in `crates/faces/tests/it/stops.rs`.
 //!
 //! Covers: crates/server/src/run.rs
 #![allow(clippy::unwrap_used)]

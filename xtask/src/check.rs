@@ -10,6 +10,7 @@ pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --check --manifest-path bench/Cargo.toml"))?;
     eprintln!("+ dependencies point down only; unsafe stays in its fenced files");
     layering::dependencies()?;
+    layering::faces_stand_apart()?;
     layering::unsafe_fences()?;
     eprintln!("+ the command without server and store is built without them");
     layering::bare_command()?;
@@ -53,7 +54,7 @@ pub(crate) fn each_form() -> Result<(), String> {
 }
 
 /// Features of the other crates, each of which must do alone.
-const ALONE: [(&str, &[&str]); 6] = [
+const ALONE: [(&str, &[&str]); 7] = [
     ("mintage-cli", &["", "tls", "server"]),
     ("mintage-store", &["", "testing"]),
     (
@@ -69,6 +70,7 @@ const ALONE: [(&str, &[&str]); 6] = [
         &["", "testing", "postgres", "mysql", "redis", "etcd", "zookeeper"],
     ),
     ("mintage-server", &["", "testing"]),
+    ("mintage-faces", &["", "testing"]),
 ];
 
 fn each_feature_alone() -> Result<(), String> {

@@ -16,6 +16,7 @@ const CRATES: &[&str] = &[
     "crates/core",
     "crates/drivers",
     "crates/elsewhere",
+    "crates/faces",
     "crates/ledger",
     "crates/local",
     "crates/server",

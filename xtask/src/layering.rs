@@ -52,11 +52,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
             TESTING,
         ],
     ),
+    // The faces of other systems stand on the server, which names none of them: the command puts them together.
+    (
+        "mintage-faces",
+        &[
+            "mintage",
+            "mintage-ledger",
+            "mintage-server",
+            "mintage-wire",
+            TESTING,
+        ],
+    ),
     (
         "mintage-cli",
         &[
             "mintage",
             "mintage-bulk",
+            "mintage-faces",
             "mintage-ledger",
             "mintage-local",
             "mintage-server",
@@ -72,13 +84,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "mintage",
             "mintage-bulk",
+            "mintage-faces",
             "mintage-ledger",
             "mintage-local",
             "mintage-server",
             "mintage-wire",
         ],
     ),
-    ("mintage-sql", &["mintage"]),
+    ("mintage-sql-packs", &["mintage"]),
     (TESTING, &[]),
     ("xtask", &[]),
 ];
@@ -175,9 +188,49 @@ pub(crate) fn dependencies() -> Result<(), String> {
     }
 }
 
+/// What the faces of other systems share: a folder that all of them may name.
+const SHARED_BY_FACES: &[&str] = &["sql"];
+
+/// Checks that no face of another system names the folder of another one. What two of them need is in `sql`, in a file
+/// beside the folders, or in the server's chassis.
+pub(crate) fn faces_stand_apart() -> Result<(), String> {
+    let root = step::root().join("crates/faces/src");
+    let entries = fs::read_dir(&root).map_err(|e| format!("{}: {e}", root.display()))?;
+    let folders = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().is_dir());
+    let all: Vec<String> = folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let mut wrong = Vec::new();
+    for face in &all {
+        visit(&root.join(face), &mut |path, text| {
+            for other in others_named(text, face, &all) {
+                let file = path.strip_prefix(&root).unwrap_or(path).display();
+                wrong.push(format!("crates/faces/src/{file} names the face {other}"));
+            }
+        })?;
+    }
+    match (all.is_empty(), wrong.is_empty()) {
+        (true, _) => Err(format!("{}: there are no faces", root.display())),
+        (false, true) => Ok(()),
+        (false, false) => Err(wrong.join("\n       ")),
+    }
+}
+
+/// The folders of other faces that a text names.
+fn others_named<'a>(text: &str, face: &str, all: &'a [String]) -> Vec<&'a str> {
+    let others = all.iter().map(String::as_str).filter(|other| *other != face);
+    let others = others.filter(|other| !SHARED_BY_FACES.contains(other));
+    others
+        .filter(|other| text.contains(&format!("crate::{other}::")))
+        .collect()
+}
+
 /// What the command has nothing of where it is built without features.
 const NOT_IN_BARE_COMMAND: &[&str] = &[
     "libsqlite3-sys",
+    "mintage-faces",
     "mintage-ledger",
     "mintage-server",
     "mintage-store",
@@ -279,6 +332,14 @@ mod tests {
     #[test]
     fn the_command_without_features_has_neither_server_nor_store() {
         super::bare_command().unwrap();
+    }
+
+    #[test]
+    fn faces_name_no_other_face() {
+        super::faces_stand_apart().unwrap();
+        let all = ["leaf", "mysql", "sql"].map(String::from);
+        let text = "use crate::sql::names::SqlName;\nuse crate::leaf::Settings;\nuse crate::mysql::plan;";
+        assert_eq!(super::others_named(text, "mysql", &all), ["leaf"]);
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         Some("toys") => toys::run(rest),
         Some("originals") => originals::run(rest),
         Some("fresh-root") => fresh::run(rest),
-        Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
+        Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql-packs")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -7,7 +7,7 @@ use crate::{provision, step};
 const HELP: &str = "\
 cargo xtask originals FOLDER
 
-  asks originals that you have built every request of crates/server/tests/originals.tsv, and the faces beside
+  asks originals that you have built every request of crates/faces/tests/originals.tsv, and the faces beside
   them; fails where one of the two answers otherwise than the table says
 
   FOLDER holds a program for each original, such as a script around `java -jar`; those that are not there are

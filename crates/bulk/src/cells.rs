@@ -41,7 +41,7 @@ impl Cells {
     pub fn open(source: &Source, format: &RowFormat, column: &str) -> Result<Cells, Error> {
         let wanted = [column.to_string()];
         Ok(Cells {
-            rows: Rows::open(source, format, &wanted, &Meter::default())?,
+            rows: Rows::open_ids(source, format, &wanted, &Meter::default())?,
             column: column.to_string(),
         })
     }

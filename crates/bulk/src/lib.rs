@@ -20,9 +20,9 @@ mod sort;
 mod time;
 
 pub use audit::{
-    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, Moving, NumberGap, Numbers, Order, Ranges,
-    ReadAs, Repeat, Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without,
-    WorkerSeen, Workers, audit, document, html, span_words,
+    AuditOptions, Damaged, Fault, FileSeen, FormatSeen, LayoutRead, Made, Moving, NumberGap, Numbers, Order,
+    Ranges, ReadAs, Repeat, Repeats, Report, Sequences, Series, Shards, Step, Times, UnreadRows, Unreadable,
+    Verdict, Without, WorkerSeen, Workers, audit, document, html, span_words,
 };
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,

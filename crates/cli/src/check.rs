@@ -1,8 +1,8 @@
 //! `mint check`: whether ids are valid, and why and where not.
 
 use mintage::{
-    CONFIDENCE_LEAST, Clock, Family, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
-    near_miss, no_id, refusals,
+    CONFIDENCE_LEAST, Clock, Family, Format, GenOptions, Reading, SystemClock, TextError, UuidText, damage,
+    fault, inspect, unwrapped,
 };
 use serde::Serialize;
 
@@ -128,12 +128,20 @@ fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, mod
     } else {
         format.parse(id.as_bytes(), options)
     };
+    // As a tool prints it: what is inside counts, and is as exact as it is.
+    if read.is_err()
+        && let Some(found) = unwrapped(id)
+        && format.parse(found.text.as_bytes(), options).is_ok()
+    {
+        let inside = as_format(&found.text, format, options, mode);
+        return verdict(id, inside.format, inside.reason.map(|reason| (reason, None)));
+    }
     let error = match read {
         Ok(read) if mode == Mode::Strict && format.family == Family::Uuid(None) => {
             read.uuid().and_then(|uuid| unassigned(&uuid))
         }
         Ok(_) => None,
-        Err(error) => Some((error.to_string(), error.position())),
+        Err(error) => Some((why_not(id, &error), error.position())),
     };
     verdict(id, Some(format.name), error)
 }
@@ -170,35 +178,54 @@ fn unassigned(id: &mintage::Uuid) -> Option<(String, Option<usize>)> {
 fn as_any(id: &str, mode: Mode) -> Verdict<'_> {
     // Ids that nothing here makes have no rules that could be checked.
     let readings = inspect(id, SystemClock.now());
+    // Where such an id is the likeliest, another format that fits it a little less says nothing.
     let likely = |reading: &&Reading| {
         reading.confidence >= CONFIDENCE_LEAST && mintage::format(reading.format).is_some()
     };
-    let Some(reading) = readings.iter().find(likely) else {
-        if let Some(instead) = no_id(id) {
-            return verdict(id, None, Some((format!("not an id: {instead}"), None)));
-        }
-        if let Some(near) = near_miss(id) {
-            return verdict(
-                id,
-                None,
-                Some((format!("not an id of any known format; nearly {near}"), None)),
-            );
-        }
-        let nearest = refusals(id);
-        let nearest = nearest.first().map(|refusal| {
-            let form = refusal.form.map_or(String::new(), |form| format!(" in {form}"));
-            let why = format!(
-                "not an id of any known format; as {}{form}: {}",
-                refusal.format, refusal.why
-            );
-            (why, refusal.position)
-        });
-        return verdict(id, None, nearest);
+    let Some(reading) = readings.first().filter(likely) else {
+        return verdict(id, None, Some((instead(id, &readings), None)));
     };
+    // What a tool has done to it stays done, though it can be read.
+    if let Some(damage) = damage(id).filter(|_| mode != Mode::Lenient) {
+        return verdict(
+            id,
+            Some(reading.format),
+            Some((format!("damaged: {}", damage.words), None)),
+        );
+    }
+    if let Some(found) = unwrapped(id).filter(|_| reading.format != "uuid" || !is_a_uuid(id)) {
+        let inside = as_any(&found.text, mode);
+        let error = inside.reason.map(|reason| (reason, None));
+        return verdict(id, inside.format, error);
+    }
     if mode == Mode::Lenient {
         return verdict(id, Some(reading.format), None);
     }
     verdict(id, Some(reading.format), not_strict(id, reading, mode))
+}
+
+/// The reader's error, and before it what a tool has done to the text if it shows.
+fn why_not(id: &str, error: &TextError) -> String {
+    match damage(id) {
+        Some(damage) => format!("damaged: {}; {error}", damage.words),
+        None => error.to_string(),
+    }
+}
+
+/// Whether it is a UUID whose own punctuation is what stands around it.
+fn is_a_uuid(id: &str) -> bool {
+    mintage::parse_uuid_lenient(id).is_ok()
+}
+
+/// What it is that is no id of a known format: one that nothing here makes, or nothing that is known.
+fn instead(id: &str, readings: &[Reading]) -> String {
+    match readings
+        .first()
+        .filter(|reading| reading.confidence >= CONFIDENCE_LEAST)
+    {
+        Some(other) => format!("not an id of a format that can be checked, but {}", other.format),
+        None => fault(id),
+    }
 }
 
 /// Why a text is not exactly the one that its likeliest format writes.

@@ -164,6 +164,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
         let text = std::fs::read_to_string(page).unwrap();
         let head = text.split("| setting |").next().unwrap();
+        crate::install_faces();
         let right = format!("{head}{}", mintage_server::config::reference());
         if std::env::var_os("MINT_TEST_UPDATE").is_some() {
             std::fs::write(page, right).unwrap();

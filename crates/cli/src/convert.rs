@@ -1,8 +1,9 @@
 //! `mint convert`: the same id in another form.
 
 use mintage::{
-    Clock, Family, FieldsText, Format, GenOption, GenOptions, Id, Layout, Reading, SnowflakeText,
-    SystemClock, Uuid, UuidOrder, UuidText, inspect, refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
+    CONFIDENCE_LEAST, Clock, Family, FieldsText, Format, GenOption, GenOptions, Id, Layout, Reading,
+    SnowflakeText, SystemClock, Uuid, UuidOrder, UuidText, damage, fault, inspect, unwrapped, uuid1_to_6,
+    uuid6_to_1, uuid7_of_ulid,
 };
 use mintage_wire::readings::ReadAs;
 use serde_json::json;
@@ -37,10 +38,12 @@ fn after_help() -> String {
     format!(
         "Forms:\n  of 128 bits  {}\n  of 64 bits   {}\n               those of 64 bits write numbers of a wide --layout, too\n  of a layout  {} (with --layout or --preset)\n  formats      {}\n  bytes        {} (as hexadecimal)\n\n\
          base32 is Crockford's of the number, right-aligned, as ULID has it; base32human is Crockford's of the bits, \
-         left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and variant.\n\n\
+         left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and \
+         variant.\n\n\
          Examples:\n  mint convert --to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846\n  mint convert --to uuid \
          01ARZ3NDEKTSV4RRFFQ69G5FAV\n  mint convert --to base58 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n  mint convert \
-         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt\n  mint convert --to uuid --column id orders.csv.gz",
+         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt\n \
+          mint convert --to uuid --column id orders.csv.gz",
         names(
             UuidText::ALL
                 .iter()
@@ -186,7 +189,11 @@ impl Why {
 
 fn read(text: &str, from: Option<Target>, to: Target, options: &GenOptions) -> Result<Source, Why> {
     match from {
-        Some(from) => read_as(text.trim(), from, to, options),
+        Some(from) => read_as(text.trim(), from, to, options).or_else(|why| match unwrapped(text) {
+            // As a tool prints it.
+            Some(found) => read_as(&found.text, from, to, options),
+            None => Err(why),
+        }),
         None if options.layout.as_ref().is_some_and(|layout| layout.is_wide()) => {
             of_wide_layout(text, options)
         }
@@ -316,12 +323,14 @@ fn guess(text: &str) -> Result<Source, Why> {
         Some(form) => format!("{} in {form}", reading.format),
         None => reading.format.to_string(),
     };
-    let Some(first) = readings.first() else {
-        let nearest = refusals(text);
-        let why = nearest
-            .first()
-            .map_or(String::new(), |r| format!("; as {}: {}", r.format, r.why));
-        return Err(Why::new(format!("not an id of any known format{why}")));
+    if let Some(damage) = damage(text).filter(|damage| !damage.whole) {
+        return Err(Why::new(format!("damaged: {}", damage.words)));
+    }
+    let Some(first) = readings
+        .first()
+        .filter(|first| first.confidence >= CONFIDENCE_LEAST)
+    else {
+        return Err(Why::new(fault(text)));
     };
     // Numbers are the same number whatever layout they have.
     let number =

@@ -110,7 +110,15 @@ const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: 
 
 mint help lists everything, mint help COMMAND says more of one.";
 
+/// Puts the server together with the faces of other systems, before it reads any setting.
+#[cfg(feature = "server")]
+fn install_faces() {
+    mintage_server::install(mintage_faces::FACES);
+}
+
 fn main() -> ExitCode {
+    #[cfg(feature = "server")]
+    install_faces();
     let cli = match Cli::try_parse_from(help::rewritten(std::env::args_os().collect(), Cli::command)) {
         Ok(cli) => cli,
         Err(error) => return refused(&error),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::{Config, ConfigError, Loaded, LogFormat, LogLevel, Override};
-use mintage_server::faces::{FACES, Face};
+use mintage_server::faces::{self, Face};
 use mintage_server::transport::Endpoint;
 use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
@@ -23,7 +23,8 @@ use crate::passwords::warn_of_passwords;
                         root /var/lib/mint."
 )]
 pub(crate) struct Args {
-    /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:, the default folder]
+    /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory:
+    /// [default: file:, the default folder]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Address of the HTTP interface, tls:ADDR, unix:PATH, or off [default: 127.0.0.1:7600]
@@ -35,7 +36,8 @@ pub(crate) struct Args {
     /// Address of gRPC, tls:ADDR, unix:PATH, main for the HTTP port, or off [default: main]
     #[arg(long, value_name = "ADDR")]
     grpc: Option<String>,
-    /// Serve clients of another system as well: NAME, NAME=ADDR, NAME=main for our HTTP port, or all; may be repeated [default addresses: docs/faces.md]
+    /// Serve clients of another system as well: NAME, NAME=ADDR, NAME=main for our HTTP port, or all; may be repeated
+    /// [default addresses: docs/faces.md]
     #[arg(long, value_name = "NAME[=ADDR]")]
     face: Vec<String>,
     /// Configuration file; without it ./mint.toml, if there is one
@@ -96,7 +98,7 @@ impl Args {
 
 /// Where `--face` has faces listen: all that is said of one together, a comma between.
 fn faces_given(given: &[String]) -> Result<Vec<Override>, ConfigError> {
-    let foreign = || FACES.iter().filter(|face| face.is_foreign());
+    let foreign = || faces::all().filter(|face| face.is_foreign());
     let mut listens: Vec<Override> = Vec::new();
     for text in given {
         let (name, address) = match text.split_once('=') {
@@ -253,12 +255,12 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     let why = &serving.durability.why;
     if out.json {
         let mut document = serde_json::Map::new();
-        for face in FACES.iter().filter(|face| !face.is_foreign()) {
+        for face in faces::all().filter(|face| !face.is_foreign()) {
             let shares = serving.sharing.contains(&face.name).then(|| "main".to_string());
             let address = serving.address(face.name).map(ToString::to_string);
             document.insert(face.name.into(), address.or(shares).into());
         }
-        let foreign = FACES.iter().filter(|face| face.is_foreign());
+        let foreign = faces::all().filter(|face| face.is_foreign());
         let foreign = foreign.map(|face| (face.name, places(face, serving)));
         let foreign: serde_json::Map<String, Value> = foreign
             .filter(|(_, places)| !places.is_empty())
@@ -274,12 +276,12 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
         return out.flush();
     }
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
-    let labels = FACES.iter().filter(|face| !places(face, serving).is_empty());
+    let labels = faces::all().filter(|face| !places(face, serving).is_empty());
     let width = labels.map(|face| face.label.len()).max().unwrap_or(0).max(7);
     for address in at_port(serving) {
         out.line(format!("  {:<width$} {:<21}  in a browser", "console", address))?;
     }
-    for face in FACES {
+    for face in faces::all() {
         for address in at(face, serving) {
             let (shown, example) = (address.to_string(), (face.example)(&reachable(address)));
             out.line(format!("  {:<width$} {shown:<21}  {example}", face.label))?;

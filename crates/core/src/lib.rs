@@ -89,8 +89,9 @@ pub use format::*;
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{
-    BitField, CONFIDENCE_LEAST, FOREIGN, Foreign, Reading, Refusal, inspect, inspect_as, inspect_layout,
-    inspect_layout_wide, means_none, near_miss, no_id, refusals,
+    BitField, CONFIDENCE_LEAST, Damage, FOREIGN, Foreign, Reading, Refusal, Unwrapped, damage, fault,
+    inspect, inspect_as, inspect_layout, inspect_layout_wide, means_none, near_miss, no_id, refusals,
+    unwrapped,
 };
 pub use layout::{Field, FieldsText, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, WIDE_PRESETS, preset};

@@ -11,24 +11,28 @@ use crate::watch::WatchedConnection;
 
 /// A connection and all that is needed to serve it.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) stream: Stream,
-    pub(crate) peer: Peer,
+pub struct Connection {
+    /// What it reads from and writes to.
+    pub stream: Stream,
+    /// Who is at the other end.
+    pub peer: Peer,
     /// What it shows by itself.
-    pub(crate) presented: Rc<Presented>,
+    pub presented: Rc<Presented>,
     /// Its address is one of TLS: where that begins within the protocol, nothing else is served.
-    pub(crate) wants_tls: bool,
+    pub wants_tls: bool,
     /// The face that it belongs to, for the counters.
-    pub(crate) face: FaceId,
-    pub(crate) thread: Rc<ServingThread>,
-    pub(crate) watch: WatchedConnection,
+    pub face: FaceId,
+    /// The thread that serves it.
+    pub thread: Rc<ServingThread>,
+    /// Its deadlines.
+    pub watch: WatchedConnection,
     /// Counts and holds its place until dropped.
-    pub(crate) counted: Counted,
+    pub counted: Counted,
 }
 
 /// What counts a connection as open.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub struct Counted {
     pub(crate) place: ConnectionPlace,
     pub(crate) _open: OpenConnection,
 }

@@ -70,8 +70,8 @@ fn open(name: &str) -> Option<Open> {
 
 /// What was found about everything in use, not longer ago than [`FRESH`].
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) survey: Survey,
+pub struct Found {
+    pub survey: Survey,
     /// The part of `/metrics` that names them.
     pub(crate) metrics: String,
 }

@@ -58,10 +58,10 @@ impl ServiceError {
     }
 
     /// What a server that stops says of ids.
-    pub(crate) const STOPPING: &'static str = "the server is stopping";
+    pub const STOPPING: &'static str = "the server is stopping";
 
     /// Whether this process gives out nothing any more.
-    pub(crate) fn is_for_good(&self) -> bool {
+    pub fn is_for_good(&self) -> bool {
         self.code == Code::Stopped || self.message == Self::STOPPING
     }
 

@@ -167,7 +167,7 @@ impl FormatRow {
 const CHARACTERS_MAX: usize = 1 << 20;
 
 /// That ids of a format are refused since the clocks disagree.
-pub(crate) fn no_time(format: &str, refusal: &ClockRefusal) -> ServiceError {
+pub fn no_time(format: &str, refusal: &ClockRefusal) -> ServiceError {
     ServiceError::new(Code::Unavailable, format!("{format}: {refusal}"))
         .with_retry_after_s(ClockRefusal::RETRY_AFTER_S)
 }

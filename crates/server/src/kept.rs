@@ -23,7 +23,7 @@ struct Kept(Arc<AtomicUsize>);
 
 /// What one connection keeps. Copies are of the same connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Keeping(Rc<Account>);
+pub struct Keeping(Rc<Account>);
 
 #[derive(Debug)]
 struct Account {
@@ -43,14 +43,14 @@ struct Limits {
 
 /// Bytes that a connection keeps until this is dropped.
 #[derive(Debug)]
-pub(crate) struct KeptBytes {
+pub struct KeptBytes {
     of: Rc<Account>,
     bytes: usize,
 }
 
 /// Why something is not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Full {
+pub enum Full {
     /// This connection keeps as much as one may.
     Connection(usize),
     /// All of them together do.
@@ -59,7 +59,7 @@ pub(crate) enum Full {
 
 impl Full {
     /// What it is counted as.
-    pub(crate) fn code(self) -> Code {
+    pub fn code(self) -> Code {
         match self {
             Full::Connection(_) => Code::TooMany,
             Full::All(_) => Code::Unavailable,
@@ -67,7 +67,7 @@ impl Full {
     }
 
     /// What there is too much of, in words that follow `kept for`.
-    pub(crate) fn message(self) -> String {
+    pub fn message(self) -> String {
         match self {
             Full::Connection(most) => format!("at most {most} bytes are kept for a connection"),
             Full::All(most) => format!("at most {most} bytes are kept for all connections together"),
@@ -75,7 +75,7 @@ impl Full {
     }
 
     /// What to do about it.
-    pub(crate) fn hint(self) -> &'static str {
+    pub fn hint(self) -> &'static str {
         match self {
             Full::Connection(_) => {
                 "close what is not used any more, such as prepared statements, or raise server.max_kept_per_connection"
@@ -87,7 +87,7 @@ impl Full {
 
 impl Keeping {
     /// A connection of this thread that keeps nothing yet.
-    pub(crate) fn new(thread: &ServingThread) -> Keeping {
+    pub fn new(thread: &ServingThread) -> Keeping {
         let limits = Limits::of(&thread.config());
         Keeping::with(&thread.shared().of_face::<Kept>().0, limits)
     }
@@ -102,7 +102,7 @@ impl Keeping {
     }
 
     /// Follows a configuration that was read again.
-    pub(crate) fn follow(&self, config: &Config) {
+    pub fn follow(&self, config: &Config) {
         self.0.limits.set(Limits::of(config));
     }
 
@@ -110,7 +110,7 @@ impl Keeping {
     ///
     /// # Errors
     /// They are too many.
-    pub(crate) fn keep(&self, bytes: usize) -> Result<KeptBytes, Full> {
+    pub fn keep(&self, bytes: usize) -> Result<KeptBytes, Full> {
         let mut kept = self.nothing();
         kept.grow(bytes)?;
         Ok(kept)
@@ -127,7 +127,7 @@ impl Keeping {
     ///
     /// # Errors
     /// They are too many.
-    pub(crate) fn keep_at_hand(&self, bytes: usize) -> Result<KeptBytes, Full> {
+    pub fn keep_at_hand(&self, bytes: usize) -> Result<KeptBytes, Full> {
         if bytes > ALWAYS {
             return self.keep(bytes);
         }
@@ -139,7 +139,7 @@ impl Keeping {
     }
 
     /// What grows later.
-    pub(crate) fn nothing(&self) -> KeptBytes {
+    pub fn nothing(&self) -> KeptBytes {
         KeptBytes {
             of: Rc::clone(&self.0),
             bytes: 0,
@@ -222,7 +222,7 @@ impl KeptBytes {
     ///
     /// # Errors
     /// They are too many: nothing is changed.
-    pub(crate) fn grow(&mut self, more: usize) -> Result<(), Full> {
+    pub fn grow(&mut self, more: usize) -> Result<(), Full> {
         self.of.add(more)?;
         self.bytes += more;
         Ok(())
@@ -232,13 +232,13 @@ impl KeptBytes {
     ///
     /// # Errors
     /// They are too many: nothing is changed.
-    pub(crate) fn become_so_many(&mut self, bytes: usize) -> Result<(), Full> {
+    pub fn become_so_many(&mut self, bytes: usize) -> Result<(), Full> {
         self.shrink(self.bytes.saturating_sub(bytes));
         self.grow(bytes - self.bytes)
     }
 
     /// Keeps so many bytes fewer.
-    pub(crate) fn shrink(&mut self, fewer: usize) {
+    pub fn shrink(&mut self, fewer: usize) {
         let fewer = fewer.min(self.bytes);
         self.bytes -= fewer;
         self.of.remove(fewer);
@@ -265,12 +265,13 @@ pub(crate) fn describe(shared: &Shared, out: &mut Exposition) {
 /// What a value holds in memory besides its own place.
 ///
 /// Written so that a new field or variant does not compile until it is counted: no `..` and no `_` where memory may be.
-pub(crate) trait Heap {
+pub trait Heap {
+    /// How many bytes it holds beside its own place.
     fn heap(&self) -> usize;
 }
 
 /// What an allocation of so many bytes takes: the allocator's own words, and steps of 16 bytes.
-pub(crate) fn allocated(bytes: usize) -> usize {
+pub fn allocated(bytes: usize) -> usize {
     match bytes {
         0 => 0,
         _ => (bytes + 8).next_multiple_of(16).max(32),
@@ -357,18 +358,18 @@ impl Heap for std::borrow::Cow<'static, str> {
 }
 
 /// What holds no memory but its own place.
+#[macro_export]
 macro_rules! plain {
     ($($type:ty),*) => {
-        $(impl $crate::kept::Heap for $type {
+        $(impl $crate::chassis::kept::Heap for $type {
             fn heap(&self) -> usize {
                 0
             }
         })*
     };
 }
-pub(crate) use plain;
 
-plain!(bool, i64, u32, u64, usize, &'static str);
+plain!(bool, i64, u32, u64, usize, &'static str, mintage::Series);
 
 /// What every connection may keep, whatever the others do.
 pub(crate) const ALWAYS: usize = 8 * 1024;

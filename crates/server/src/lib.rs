@@ -15,6 +15,7 @@ mod audit;
 pub mod auth;
 mod bound;
 mod by_address;
+pub mod chassis;
 pub mod config;
 mod connection;
 mod core_dumps;
@@ -56,7 +57,7 @@ mod turn;
 mod unnamed;
 pub mod watch;
 
-pub use faces::{grpc, http, mysql, postgres, resp, scripts, thrift};
+pub use faces::{grpc, http, install, resp, scripts};
 pub use host::{Host, RunError, Serving, Stop};
 pub use opening::{
     ledger_settings, open_ledger, open_stores, origins, state_folder, store_settings, stores_shown,

@@ -23,7 +23,7 @@ use crate::watch::{Verdict, Waiting, WatchedConnection};
 
 /// Why a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub enum End {
     /// The client is done, or gone.
     Client,
     /// The last answer was sent.
@@ -34,7 +34,7 @@ pub(crate) enum End {
 
 /// A connected socket.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     stream: Stream,
     watch: WatchedConnection,
     thread: Rc<ServingThread>,
@@ -47,7 +47,7 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// A socket whose requests take at most `input_max` bytes.
-    pub(crate) fn new(
+    pub fn new(
         stream: Stream,
         watch: WatchedConnection,
         thread: Rc<ServingThread>,
@@ -64,7 +64,7 @@ impl Socket {
     }
 
     /// The deadlines.
-    pub(crate) fn watch(&self) -> &WatchedConnection {
+    pub fn watch(&self) -> &WatchedConnection {
         &self.watch
     }
 
@@ -74,12 +74,12 @@ impl Socket {
     }
 
     /// Reads no more than this at a time from here on: what comes behind it may be for another reader.
-    pub(crate) fn read_at_most(&mut self, bytes: usize) {
+    pub fn read_at_most(&mut self, bytes: usize) {
         self.input_max = bytes;
     }
 
     /// Keeps the beginning of a request until its rest arrives.
-    pub(crate) fn keep(&mut self, unfinished: &[u8]) {
+    pub fn keep(&mut self, unfinished: &[u8]) {
         self.unfinished.extend_from_slice(unfinished);
     }
 
@@ -90,7 +90,7 @@ impl Socket {
     }
 
     /// The stream, for another reader, its deadlines, and what was read from it and not used.
-    pub(crate) fn lend(&mut self) -> (&mut Stream, &WatchedConnection, Vec<u8>) {
+    pub fn lend(&mut self) -> (&mut Stream, &WatchedConnection, Vec<u8>) {
         let unused = std::mem::take(&mut self.unfinished);
         (&mut self.stream, &self.watch, unused)
     }
@@ -99,7 +99,7 @@ impl Socket {
     ///
     /// # Errors
     /// The client is gone, or late.
-    pub(crate) async fn begins_with_tls(&mut self) -> Result<bool, End> {
+    pub async fn begins_with_tls(&mut self) -> Result<bool, End> {
         let Stream::Tcp(socket) = &self.stream else {
             return Ok(false);
         };
@@ -118,7 +118,7 @@ impl Socket {
     ///
     /// # Errors
     /// The handshake failed, which the log was told of; there are no certificates.
-    pub(crate) async fn begin_tls(self, protocols: Protocols) -> Result<(Socket, Presented), End> {
+    pub async fn begin_tls(self, protocols: Protocols) -> Result<(Socket, Presented), End> {
         debug_assert!(
             self.unfinished.is_empty(),
             "the face looks for what came too early"
@@ -151,7 +151,7 @@ impl Socket {
     ///
     /// A client that is waited for begins another turn. One that has used up its turn and has sent more lets others come
     /// first. Can be dropped at any time: what was read is there for the next call.
-    pub(crate) async fn fill(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
+    pub async fn fill(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
         if !self.unseen {
             let (buffer, filled) = self.read_more(turn).await?;
             if !turn.is_spent() {
@@ -232,7 +232,7 @@ impl Socket {
     }
 
     /// Sends everything in `out` and empties it, waiting for the client where it does not keep up.
-    pub(crate) async fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), End> {
+    pub async fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), End> {
         if out.is_empty() {
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl Socket {
 
     /// Sends what has been written if it is `output_max`, and lets others come first if this turn is over: nothing more
     /// is done for a client that does not read. Answers how much may be written until the next look.
-    pub(crate) async fn look(
+    pub async fn look(
         &mut self,
         out: &mut Vec<u8>,
         output_max: usize,
@@ -325,7 +325,7 @@ impl Socket {
     /// the part of the answer that has not left this machine is lost. So what the client sends is read until it has
     /// closed its side too, for at most [`LINGER`] and [`LINGER_BYTES_MAX`]. Of a client
     /// that was waited for, only what is there already is read.
-    pub(crate) async fn close(&mut self, end: End) {
+    pub async fn close(&mut self, end: End) {
         let patience = match end {
             End::Client => return,
             End::Answered => LINGER,

@@ -22,8 +22,9 @@ use crate::watch::{Watch, Watches};
 
 /// What all threads share.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) service: Arc<Service>,
+pub struct Shared {
+    /// Every operation.
+    pub service: Arc<Service>,
     /// The places for connections.
     pub(crate) places: Arc<Places>,
     /// Answers that are made and have not left.
@@ -33,7 +34,7 @@ pub(crate) struct Shared {
     /// What requests over HTTP/2 take until they are answered.
     pub(crate) requests: Arc<TotalBytes>,
     /// The certificates that are shown.
-    pub(crate) tls: tls::Current,
+    pub tls: tls::Current,
     /// The threads, as they are seen at work.
     pub(crate) beats: Beats,
     /// What a face keeps for all of its connections, one value of each type.
@@ -72,7 +73,7 @@ impl Shared {
     }
 
     /// The one value of a type that a face keeps, made when it is first asked for. Takes a lock: not for every request.
-    pub(crate) fn of_face<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+    pub fn of_face<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut all = self.of_faces.lock().expect("no panic while held");
         let one = all
             .entry(TypeId::of::<T>())
@@ -83,7 +84,7 @@ impl Shared {
 
 /// What one thread needs to serve connections. Not shared between threads: no lock, no contended line.
 #[derive(Debug)]
-pub(crate) struct ServingThread {
+pub struct ServingThread {
     door: Door,
     shared: Arc<Shared>,
     watches: Rc<Watches>,
@@ -129,12 +130,12 @@ impl ServingThread {
     }
 
     /// What all threads share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
     /// This thread's connections.
-    pub(crate) fn watches(&self) -> &Rc<Watches> {
+    pub fn watches(&self) -> &Rc<Watches> {
         &self.watches
     }
 
@@ -144,7 +145,7 @@ impl ServingThread {
     }
 
     /// A number for a connection that no other connection of this server has.
-    pub(crate) fn connection_id(&self) -> u64 {
+    pub fn connection_id(&self) -> u64 {
         let id = self.next_connection.get();
         self.next_connection.set(id + self.connection_step);
         id
@@ -160,7 +161,7 @@ impl ServingThread {
 
     /// Gives a buffer back.
     #[inline]
-    pub(crate) fn return_input(&self, buffer: Box<[u8]>) {
+    pub fn return_input(&self, buffer: Box<[u8]>) {
         let mut inputs = self.inputs.borrow_mut();
         if inputs.len() < BUFFERS_MAX {
             inputs.push(buffer);
@@ -248,13 +249,13 @@ impl ServingThread {
 
     /// An empty buffer to collect answers in.
     #[inline]
-    pub(crate) fn borrow_output(&self) -> Vec<u8> {
+    pub fn borrow_output(&self) -> Vec<u8> {
         self.outputs.borrow_mut().pop().unwrap_or_default()
     }
 
     /// Gives a buffer back.
     #[inline]
-    pub(crate) fn return_output(&self, mut buffer: Vec<u8>) {
+    pub fn return_output(&self, mut buffer: Vec<u8>) {
         let mut outputs = self.outputs.borrow_mut();
         if outputs.len() < BUFFERS_MAX && buffer.capacity() <= OUTPUT_KEPT_BYTES {
             buffer.clear();

@@ -168,10 +168,13 @@ impl FromStr for Peer {
 
 /// A connected socket.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub enum Stream {
+    /// TCP in clear.
     Tcp(TcpStream),
     // Boxed: what TLS keeps of a connection would make every other one as large.
+    /// TCP with TLS.
     Tls(Box<tls::TlsSocket>),
+    /// A unix socket.
     Unix(UnixStream),
 }
 

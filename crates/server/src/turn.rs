@@ -38,7 +38,7 @@ pub(crate) async fn after_the_others() {
 
 /// One connection's turn.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     thread: Rc<ServingThread>,
     /// In boot time.
     began: Duration,
@@ -53,7 +53,8 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    pub(crate) fn begin(thread: &Rc<ServingThread>) -> Turn {
+    /// The turn of a connection of this thread begins.
+    pub fn begin(thread: &Rc<ServingThread>) -> Turn {
         let now = mintage::boottime();
         Turn {
             began: now,
@@ -94,13 +95,13 @@ impl Turn {
 
     /// Counts requests of those that arrived together as answered.
     #[inline]
-    pub(crate) fn answered(&mut self, count: u64) {
+    pub fn answered(&mut self, count: u64) {
         self.answered += count;
     }
 
     /// All that arrived has been answered: before it is sent, those that are ready come first. Nobody waits in the lane with
     /// answers in hand: who has been slow for once, as the whole thread may be, would wait for all that ask for much.
-    pub(crate) async fn end_of_all(&mut self, face: FaceId) {
+    pub async fn end_of_all(&mut self, face: FaceId) {
         self.is_spent = self.is_over_after_all(face);
         after_the_others().await;
     }
@@ -144,7 +145,7 @@ impl Turn {
     }
 
     /// The same if it is used up: what long work calls between its parts.
-    pub(crate) async fn give_way_if_over(&mut self) {
+    pub async fn give_way_if_over(&mut self) {
         if self.is_over() {
             self.give_way().await;
         }
@@ -153,11 +154,11 @@ impl Turn {
 
 /// How many bytes of answers are written before a turn's budget is looked at again: it is kept to within these, and
 /// no request pays for a look at the clock.
-pub(crate) const LOOK_BYTES: usize = 4096;
+pub const LOOK_BYTES: usize = 4096;
 
 /// How many ids are made or written at a time: one clock reading and one draw of randomness for each, and in the
 /// slowest format 40 microseconds.
-pub(crate) const SLICE: usize = 64;
+pub const SLICE: usize = 64;
 
 /// Makes any number of ids of a format that core makes alone, handing them to `each` slice by slice, in turns with the other
 /// connections of this thread.

@@ -1,4 +1,4 @@
-//! The table of what the originals of the faces answer, and what the faces do: `crates/server/tests/originals.tsv`,
+//! The table of what the originals of the faces answer, and what the faces do: `crates/faces/tests/originals.tsv`,
 //! whose head says what its columns are.
 
 /// A row of the table.
@@ -60,7 +60,7 @@ impl Row<'_> {
 }
 
 /// The table.
-const TABLE: &str = include_str!("../../server/tests/originals.tsv");
+const TABLE: &str = include_str!("../../faces/tests/originals.tsv");
 
 /// Every row of the table, with `{N}` and the like as they stand.
 pub fn rows() -> impl Iterator<Item = &'static str> {

@@ -8,6 +8,8 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use crate::h2;
 
 /// How long a server may take for an answer: one that hangs fails the test instead of hanging it.
@@ -119,25 +121,56 @@ impl Wire {
                     _ => Ok(()),
                 }
             }
-            Speaks::Mysql => {
-                self.packet()?;
-                let mut login = 0x3f_a20fu32.to_le_bytes().to_vec();
-                login.extend([0, 0, 0, 1, 45]);
-                login.extend([0; 23]);
-                login.extend(b"root\0\0other\0mysql_clear_password\0\0");
-                self.stream.write_all(&packet(1, &login))?;
-                let mut said = self.packet()?;
-                if said.starts_with(b"\xfe") {
-                    let password = [self.token.as_bytes(), b"\0"].concat();
-                    self.stream.write_all(&packet(3, &password))?;
-                    said = self.packet()?;
+            Speaks::Mysql => self.greet_mysql(),
+        }
+    }
+
+    /// As most clients log in to MySQL: a token is the password of the user `sql`, and what is shown is a digest of it.
+    fn greet_mysql(&mut self) -> io::Result<()> {
+        let greeting = self.packet()?;
+        let version = greeting.iter().position(|byte| *byte == 0);
+        let after = greeting.get(version.unwrap_or(greeting.len()) + 1..);
+        let nonce = after.and_then(|after| Some([after.get(4..12)?, after.get(31..43)?].concat()));
+        let nonce = nonce.ok_or_else(|| io::Error::other(format!("{}", greeting.escape_ascii())))?;
+        let shown = self.mysql_digest(&nonce);
+        let mut login = 0x3f_a20fu32.to_le_bytes().to_vec();
+        login.extend([0, 0, 0, 1, 45]);
+        login.extend([0; 23]);
+        login.extend(b"sql\0");
+        login.push(shown.len() as u8);
+        login.extend(shown);
+        login.extend(b"other\0caching_sha2_password\0\0");
+        self.stream.write_all(&packet(1, &login))?;
+        loop {
+            match self.packet()?[..] {
+                [0, ..] => return Ok(()),
+                // The digest was enough.
+                [1, 3] => {}
+                // Once more, of another nonce.
+                [0xfe, ref said @ ..] => {
+                    let nonce = said.splitn(2, |byte| *byte == 0).nth(1).unwrap_or_default();
+                    let mut shown = self.mysql_digest(nonce.strip_suffix(b"\0").unwrap_or(nonce));
+                    if shown.is_empty() {
+                        shown.push(0);
+                    }
+                    self.stream.write_all(&packet(3, &shown))?;
                 }
-                match said[..] {
-                    [0, ..] => Ok(()),
-                    ref other => Err(io::Error::other(format!("login: {}", other.escape_ascii()))),
-                }
+                ref other => return Err(io::Error::other(format!("login: {}", other.escape_ascii()))),
             }
         }
+    }
+
+    /// What `caching_sha2_password` shows instead of the token; nothing where there is none.
+    fn mysql_digest(&self, nonce: &[u8]) -> Vec<u8> {
+        if self.token.is_empty() {
+            return Vec::new();
+        }
+        let once = Sha256::digest(self.token.as_bytes());
+        let mixed = Sha256::new()
+            .chain_update(Sha256::digest(once))
+            .chain_update(nonce);
+        let bits = once.iter().zip(mixed.finalize());
+        bits.map(|(once, mixed)| once ^ mixed).collect()
     }
 
     /// A request as bytes: `METHOD TARGET BODY`, `METHOD NAME FIELD=VALUE…`, a line or a statement.

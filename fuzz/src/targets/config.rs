@@ -7,6 +7,7 @@ use mintage_server::config::{ConfigError, Loaded, Override, Sources, default_fil
 use crate::{Target, saw};
 
 pub(super) fn targets() -> [Target; 2] {
+    mintage_server::install(mintage_faces::FACES);
     let file = default_file();
     let mut sections: Vec<String> = file
         .split("\n\n")

@@ -1,8 +1,8 @@
 //! Packets of MySQL's protocol, logins, statements, and the values of prepared ones.
 
-use mintage_server::mysql::login::{First, change_user, first};
-use mintage_server::mysql::packet::{HEAD_BYTES, Packets, Reader, Step, put_text, read};
-use mintage_server::mysql::testing;
+use mintage_faces::mysql::login::{First, change_user, first};
+use mintage_faces::mysql::packet::{HEAD_BYTES, Packets, Reader, Step, put_text, read};
+use mintage_faces::mysql::testing;
 
 use crate::{Target, saw};
 

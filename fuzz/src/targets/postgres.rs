@@ -1,7 +1,7 @@
 //! Messages of PostgreSQL's clients, and their statements.
 
-use mintage_server::postgres::frontend::{Step, read};
-use mintage_server::postgres::testing::{read_body, read_start, read_statements};
+use mintage_faces::postgres::frontend::{Step, read};
+use mintage_faces::postgres::testing::{read_body, read_start, read_statements};
 
 use crate::{Target, saw};
 

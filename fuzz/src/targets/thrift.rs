@@ -1,6 +1,6 @@
 //! Calls of the Thrift binary protocol.
 
-use mintage_server::thrift::codec::{Argument, CALL_BYTES_MAX, Call, Exception, Reader, Step, refuse, reply};
+use mintage_faces::thrift::codec::{Argument, CALL_BYTES_MAX, Call, Exception, Reader, Step, refuse, reply};
 
 use crate::{Target, saw};
 

@@ -42,7 +42,7 @@ impl Reach {
             .map(|(module, _)| module)
             .collect();
         match parts[..] {
-            ["crates", "server", "src", "faces", face, _, ..] => {
+            ["crates", "server", "src", "faces", face, _, ..] | ["crates", "faces", "src", face, _, ..] => {
                 self.words.insert(face.to_string());
                 self.words.extend(named.into_iter().cloned());
             }
@@ -128,10 +128,7 @@ mod tests {
     use super::*;
 
     fn reach(file: &str) -> Reach {
-        let covers = [(
-            "sql_faces::".to_string(),
-            "crates/server/src/faces/mysql".to_string(),
-        )];
+        let covers = [("sql_faces::".to_string(), "crates/faces/src/mysql".to_string())];
         Reach::of([file], &covers)
     }
 
@@ -141,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_face_reaches_the_tests_that_name_it() {
-        let mysql = reach("crates/server/src/faces/mysql/known.rs");
+        let mysql = reach("crates/faces/src/mysql/known.rs");
         assert_eq!(words(&mysql), ["mysql", "sql_faces::"]);
         assert!(mysql.packages.is_empty() && !mysql.all);
     }

@@ -49,6 +49,7 @@ pub fn document(report: &Report) -> Value {
     };
     document["verdict"]["faults"] = pairs(&report.verdict.faults);
     document["verdict"]["remarks"] = pairs(&report.verdict.remarks);
+    document["verdict"]["not_judged"] = pairs(&report.verdict.not_judged);
     document["formats"] = report.formats.iter().map(format_document).collect();
     document
 }

@@ -6,9 +6,11 @@
 
 mod along;
 mod chi_square;
+mod damage;
 mod document;
 mod evenness;
 mod html;
+mod judged;
 mod kinds;
 #[cfg(test)]
 mod limits;
@@ -22,6 +24,7 @@ mod reading;
 mod report;
 mod runs;
 mod sample;
+mod series;
 mod shards;
 mod sorted;
 
@@ -30,6 +33,7 @@ use std::path::PathBuf;
 
 use mintage::{Layout, Timestamp, means_none};
 
+pub use damage::Damaged;
 pub use document::document;
 pub use html::{html, span_words};
 pub use order::Order;
@@ -37,8 +41,10 @@ pub use ranges::{Moving, Ranges};
 pub use rates::{Step, Times, WorkerSeen, Workers};
 pub use reading::{IdRead, ReadAs, read_id};
 pub use report::{
-    Fault, FileSeen, FormatSeen, LayoutRead, Made, Report, Sequences, Unreadable, Verdict, Without,
+    Fault, FileSeen, FormatSeen, LayoutRead, Made, Report, Sequences, UnreadRows, Unreadable, Verdict,
+    Without,
 };
+pub use series::Series;
 pub use shards::Shards;
 pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
 
@@ -49,12 +55,14 @@ use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Row, RowFormat, Rows};
 use crate::sort::Sorter;
 use along::Along;
+use damage::DamageCount;
 use evenness::Evenness;
 use kinds::{Kind, VERSIONS, formats_of, kind_counts};
 use order::OrderWatch;
 use rates::{LISTED, RateCount};
 use reading::{Class, Numbers as NumbersAre, Reader, Seen, number, sorts};
 use sample::{SAMPLE, Sample};
+use series::SeriesCount;
 use sorted::{FILES_MAX, IdRecord, examine};
 
 /// What an audit is to do.
@@ -74,6 +82,10 @@ pub struct AuditOptions {
     pub tolerance: std::time::Duration,
     /// What makes the audit fail.
     pub fail_on: Vec<Fault>,
+    /// Whether somebody named those: then one that cannot be told of these ids is an error.
+    pub fail_on_named: bool,
+    /// What becomes of rows that hold no id that can be read.
+    pub unparsable: UnreadRows,
     /// How much of each input is read, and for how long.
     pub limits: Limits,
     /// How much memory sorting may use, in bytes.
@@ -95,6 +107,8 @@ impl AuditOptions {
             now,
             tolerance: std::time::Duration::from_secs(60),
             fail_on: Fault::DEFAULT.to_vec(),
+            fail_on_named: false,
+            unparsable: UnreadRows::Fail,
             limits: Limits::default(),
             memory_bytes: 768 << 20,
             temp: std::env::temp_dir(),
@@ -181,6 +195,10 @@ struct Audit<'a> {
     without: Without,
     spellings: BTreeMap<String, u64>,
     unreadable: Unreadable,
+    damage: DamageCount,
+    series: SeriesCount,
+    /// Texts of no format that end in no number: how many, and the first.
+    texts: Unreadable,
     /// By kind: what the files that were read are like.
     orders: Vec<Order>,
     watches: Vec<Option<OrderWatch>>,
@@ -219,6 +237,9 @@ impl<'a> Audit<'a> {
             without: Without::default(),
             spellings: BTreeMap::new(),
             unreadable: Unreadable::default(),
+            damage: DamageCount::default(),
+            series: SeriesCount::default(),
+            texts: Unreadable::default(),
             orders: vec![Order::default(); Class::MAX * VERSIONS],
             watches: Vec::new(),
             rates: RateCount::new(now_us.saturating_add(tolerance)),
@@ -242,7 +263,7 @@ impl<'a> Audit<'a> {
         let (source, format) = &self.options.inputs[file];
         let column = self.options.column.clone().unwrap_or_else(|| "id".into());
         let hashing = meter.with_digest();
-        let mut rows = Rows::open(source, format, std::slice::from_ref(&column), &hashing)?;
+        let mut rows = Rows::open_ids(source, format, std::slice::from_ref(&column), &hashing)?;
         self.watches.resize_with(Class::MAX * VERSIONS, || None);
         self.rates.next_file();
         self.evenness.next_file();
@@ -267,7 +288,8 @@ impl<'a> Audit<'a> {
     #[inline]
     fn row(&mut self, file: usize, row: &Row<'_>, column: &str) -> Result<(), Error> {
         if let Some(problem) = &row.problem {
-            return Err(Error::at(&self.names[file], row.line, problem));
+            self.refuse(file, row.line, problem.to_string());
+            return Ok(());
         }
         let text = row.field(0).unwrap_or_default().trim_ascii();
         // The mark at the head of a file, which joining or sorting files puts anywhere.
@@ -325,8 +347,8 @@ impl<'a> Audit<'a> {
             sample.see(number);
         }
         let Some(seen) = seen else {
-            let format = self.options.read_as.format.as_deref().unwrap_or("id");
-            self.refuse(file, line, format!("{} is not a valid {format}", shown(text)));
+            let format = self.options.read_as.format.clone().unwrap_or_else(|| "id".into());
+            self.not_a(&format, file, line, text);
             return Ok(());
         };
         let Seen { class, version, .. } = seen;
@@ -354,6 +376,11 @@ impl<'a> Audit<'a> {
             let ends_kept = self.options.memory_bytes / MEMORY_PER_END;
             let watch = self.watches[kind].get_or_insert_with(|| OrderWatch::new(ends_kept));
             watch.see(seen.rank, seen.micros, place);
+        }
+        if class == Class::TEXT {
+            self.text(file, line, text);
+        } else if let Some(number) = seen.number() {
+            self.damage.number(number);
         }
         // A sequence's numbers are kept in a form that sorts.
         let value = match class {
@@ -406,7 +433,7 @@ impl<'a> Audit<'a> {
                 continue;
             }
             let column = self.options.column.clone().unwrap_or_else(|| "id".into());
-            let mut rows = Rows::open(
+            let mut rows = Rows::open_ids(
                 source,
                 format,
                 std::slice::from_ref(&column),
@@ -422,6 +449,38 @@ impl<'a> Audit<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A line that holds none of the format that was asked for.
+    #[cold]
+    fn not_a(&mut self, format: &str, file: usize, line: u64, text: &[u8]) {
+        let name = &self.names[file];
+        let words = String::from_utf8_lossy(text);
+        self.damage.text(&words, || format!("{name}:{line}"));
+        let why = mintage::near_miss(&words).map_or(String::new(), |near| format!(": nearly {near}"));
+        self.refuse(
+            file,
+            line,
+            format!("{} is not a valid {format}{why}", shown(text)),
+        );
+    }
+
+    /// A text that no format claims: damaged, a number with a prefix, or unreadable.
+    #[cold]
+    fn text(&mut self, file: usize, line: u64, text: &[u8]) {
+        let name = &self.names[file];
+        let place = || format!("{name}:{line}");
+        let words = String::from_utf8_lossy(text);
+        let listed = self.texts.listed.len() < LISTED;
+        if self.damage.text(&words, place) || self.series.text(text) && !listed {
+            return;
+        }
+        if listed {
+            self.texts
+                .listed
+                .push((place(), format!("{}: {}", shown(text), mintage::fault(&words))));
+        }
+        self.texts.lines += 1;
     }
 
     #[cold]
@@ -442,8 +501,7 @@ impl<'a> Audit<'a> {
         let millis_of = |class, identity| millis_of(class, identity, of_snowflakes.as_deref());
         let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
         let spilled_bytes = sorted.spilled();
-        let limits = &self.options.limits;
-        let mut found = examine(sorted, &self.names, &millis_of, limits, watch)?;
+        let mut found = examine(sorted, &self.names, &millis_of, &self.options.limits, watch)?;
         self.texts_of(&mut found.repeats)?;
         // A few numbers among other ids are no sequence.
         let counts = kind_counts(&self.kinds);
@@ -458,15 +516,21 @@ impl<'a> Audit<'a> {
         let numbers = found.numbers.filter(|_| of_class(Class::SEQUENCE) * 2 > ids);
         let layout = layout.filter(|_| of_class(Class::SNOWFLAKE) > 0);
         let order = self.order(ids);
-        self.without.spellings = std::mem::take(&mut self.spellings).into_iter().collect();
-        self.without
-            .spellings
-            .sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-        self.without.spellings.truncate(LISTED);
+        self.list_spellings();
         let layout_of = layout.as_ref().map(|(layout, _)| &**layout);
         let even = self.evenness.result(&counts, layout_of, found.repeats.lines > 0);
         let (times, workers) = self.rates.result();
-        let mut report = Report {
+        let own_zeros = layout_of.map_or(12, |layout| layout.sequence_bits());
+        let damaged = self.damage.result(own_zeros);
+        let series = self.series.result();
+        if series.is_empty() {
+            count_texts(&mut self.unreadable, self.texts);
+        }
+        let report = Report {
+            rows: self.rows,
+            damaged,
+            series,
+            random: false,
             made: self.options.made.clone(),
             ids,
             formats: formats_of(&self.kinds, &self.names),
@@ -496,8 +560,45 @@ impl<'a> Audit<'a> {
             spilled_bytes,
             verdict: Verdict::default(),
         };
-        report.verdict = Verdict::of(&report, &self.options.fail_on);
-        Ok(report)
+        judged(report, &self.options)
+    }
+
+    /// The spellings of "none", most first.
+    fn list_spellings(&mut self) {
+        self.without.spellings = std::mem::take(&mut self.spellings).into_iter().collect();
+        self.without
+            .spellings
+            .sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        self.without.spellings.truncate(LISTED);
+    }
+}
+
+/// Numbers with a prefix can be read; what else is of no known format is said to be.
+fn count_texts(unreadable: &mut Unreadable, mut texts: Unreadable) {
+    unreadable.lines += texts.lines;
+    unreadable.listed.append(&mut texts.listed);
+    unreadable.listed.truncate(LISTED);
+}
+
+/// The report with its verdict.
+///
+/// # Errors
+/// A check that was asked for by name and cannot be made of these ids.
+fn judged(mut report: Report, options: &AuditOptions) -> Result<Report, Error> {
+    report.random = report
+        .numbers
+        .as_ref()
+        .is_some_and(|numbers| numbers.are_random(report.ids));
+    if report.random {
+        report.numbers = None;
+    }
+    report.verdict = judged::judge(&report, &options.fail_on, options.unparsable);
+    match report.verdict.not_judged.first() {
+        Some((fault, why)) if options.fail_on_named => Err(Error::usage(format_args!(
+            "{} cannot be told of these ids: {why}",
+            fault.name()
+        ))),
+        _ => Ok(report),
     }
 }
 
@@ -525,3 +626,92 @@ fn micros_of(at: Timestamp) -> i64 {
 const MILLISECOND: std::time::Duration = std::time::Duration::from_millis(1);
 /// A thirty-second of the memory for sorting holds ends of runs, 16 bytes each.
 const MEMORY_PER_END: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audited(name: &str, text: &str, format: RowFormat, column: Option<&str>) -> Result<Report, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let now = Timestamp::from_unix_millis(1_800_000_000_000);
+        let mut options = AuditOptions::new(vec![(Source::File(path), format)], now);
+        options.column = column.map(String::from);
+        audit(&options, &mut |_| {})
+    }
+
+    #[test]
+    fn an_array_of_json_is_read_element_by_element() {
+        let text =
+            "[\n  {\"a\": {\"id\": 1}},\n  {\"a\": {\"id\": \"],{\\\"\"}}, {\n \"a\": {\"id\": 3}}\n]\n";
+        let report = audited("a.json", text, RowFormat::JsonLines, Some("a.id")).unwrap();
+        assert_eq!((report.rows, report.ids, report.unreadable.lines), (3, 3, 1));
+        assert!(
+            report.unreadable.listed[0].0.ends_with("a.json:3"),
+            "{:?}",
+            report.unreadable
+        );
+        let report = audited("a.json", "[1, 2,\n2]", RowFormat::JsonLines, None).unwrap();
+        assert_eq!((report.ids, report.repeats.ids), (3, 1));
+        let report = audited("a.json", "[{\"id\": 1}, {\"id\"", RowFormat::JsonLines, None).unwrap();
+        assert_eq!((report.ids, report.unreadable.lines), (1, 1));
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_not_sound() {
+        for (text, says) in [
+            ("foo\nbar\nhello\n", "hold no id that can be read"),
+            ("1\n2\nhello\n", "1 line holds no id that can be read"),
+            ("", "nothing was looked at"),
+            ("1849964155499446273\n'1849964155499446274\n", "apostrophe"),
+        ] {
+            let report = audited("ids", text, RowFormat::Lines, None).unwrap();
+            let faults = format!("{:?}", report.verdict.faults);
+            assert!(!report.verdict.sound && faults.contains(says), "{text}: {faults}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_named_and_cannot_be_made_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ids");
+        std::fs::write(&path, "b40c1a8e-0d1b-4a0e-9a3c-7b1f0e6f2a11\n").unwrap();
+        let now = Timestamp::from_unix_millis(1_800_000_000_000);
+        for (_, fault) in Fault::ALL {
+            let mut options = AuditOptions::new(vec![(Source::File(path.clone()), RowFormat::Lines)], now);
+            (options.fail_on, options.fail_on_named) = (vec![*fault], true);
+            let made = matches!(
+                fault,
+                Fault::Repeats | Fault::None | Fault::Unreadable | Fault::Damaged | Fault::Mixed
+            );
+            assert_eq!(audit(&options, &mut |_| {}).is_ok(), made, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn random_numbers_are_called_random() {
+        let numbers: String = (1..200u64)
+            .map(|at| format!("{}\n", at.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64))
+            .collect();
+        let report = audited("ids", &numbers, RowFormat::Lines, None).unwrap();
+        assert!(
+            report.random && report.numbers.is_none() && report.layout.is_none(),
+            "{report:?}"
+        );
+    }
+
+    #[test]
+    fn what_shells_print_is_the_id_inside() {
+        let text = "ObjectId(\"590b99745c4c8f7cc2415267\")\n590b99745c4c8f7cc2415267\n{\"$oid\":\"590b99745c4c8f7cc2415268\"}\n";
+        let report = audited("ids", text, RowFormat::Lines, None).unwrap();
+        assert_eq!(
+            (
+                report.repeats.ids,
+                report.formats[0].format,
+                report.formats[0].ids
+            ),
+            (1, "objectid", 3)
+        );
+    }
+}

@@ -41,6 +41,8 @@ pub struct WorkerSeen {
     pub steps_back: u64,
     /// How often its clock sequence changed; versions 1 and 6.
     pub clock_seq_changes: u64,
+    /// Whether its ids are in several files over the same time.
+    pub shared: bool,
 }
 
 /// Workers and the steps of their clocks.
@@ -86,7 +88,7 @@ pub(super) struct RateCount {
     steps: Vec<Step>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     ids: u64,
     first_us: i64,
@@ -97,7 +99,32 @@ struct Line {
     clock_seq: u64,
     changes: u64,
     node: bool,
+    /// From when to when its ids of this file are; nothing yet where the first is behind the last.
+    here: (i64, i64),
+    /// The same of the files before.
+    before: Vec<(i64, i64)>,
+    shared: bool,
 }
+
+impl Line {
+    /// Keeps where its ids of this file lie, and whether they lie among those of another.
+    fn end_file(&mut self) {
+        self.now_us = i64::MIN;
+        let (first, last) = std::mem::replace(&mut self.here, NOWHERE);
+        // A node's address belongs to a machine; a worker's number can be given out twice.
+        if first > last || self.node {
+            return;
+        }
+        self.shared |= self.before.iter().any(|(from, to)| first < *to && *from < last);
+        if self.before.len() < FILES_KEPT {
+            self.before.push((first, last));
+        }
+    }
+}
+
+const NOWHERE: (i64, i64) = (i64::MAX, i64::MIN);
+/// In how many files of a worker its ids are looked for.
+const FILES_KEPT: usize = 16;
 
 impl RateCount {
     /// Ids after `limit_us` lie in the future.
@@ -186,6 +213,9 @@ impl RateCount {
                 clock_seq: clock_seq.unwrap_or(0),
                 changes: 0,
                 node: clock_seq.is_some(),
+                here: (micros, micros),
+                before: Vec::new(),
+                shared: false,
             };
             self.workers.insert(key, line);
             return;
@@ -208,6 +238,7 @@ impl RateCount {
             }
         }
         line.now_us = micros;
+        line.here = (line.here.0.min(micros), line.here.1.max(micros));
         line.first_us = line.first_us.min(micros);
         line.last_us = line.last_us.max(micros);
         if let Some(clock_seq) = clock_seq {
@@ -219,11 +250,12 @@ impl RateCount {
     /// Another file begins: its ids need not follow those of the last.
     pub(super) fn next_file(&mut self) {
         for line in self.workers.values_mut() {
-            line.now_us = i64::MIN;
+            line.end_file();
         }
     }
 
     pub(super) fn result(mut self) -> (Times, Workers) {
+        self.next_file();
         self.keep_run();
         self.times.buckets = self.buckets.into_iter().collect();
         self.times.buckets.sort_unstable();
@@ -238,6 +270,7 @@ impl RateCount {
                 last_us: line.last_us,
                 steps_back: line.steps_back,
                 clock_seq_changes: line.changes,
+                shared: line.shared,
             })
             .collect();
         busiest

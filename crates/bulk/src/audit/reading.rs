@@ -135,6 +135,28 @@ pub struct ReadAs {
     pub layout: Option<Arc<Layout>>,
 }
 
+fn is_a_word(text: &[u8]) -> bool {
+    let any = |kind: fn(&u8) -> bool| text.iter().any(kind);
+    !any(u8::is_ascii_digit) && !(any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase))
+}
+
+/// Whether numbers are rather random than ids of a layout: all of its numbers are times that can be, so that every
+/// number is one, and they have as many workers as there are numbers.
+fn is_random(numbers: &[u64], layout: &Layout, now: Timestamp) -> bool {
+    let whole = layout.time_of(layout.ticks_max());
+    if whole > now || layout.worker_bits() < 8 || numbers.len() < 16 {
+        return false;
+    }
+    let mut workers: Vec<u64> = numbers
+        .iter()
+        .filter_map(|id| layout.unpack(*id).ok())
+        .map(|parts| parts.worker)
+        .collect();
+    workers.sort_unstable();
+    workers.dedup();
+    workers.len() * 2 > numbers.len()
+}
+
 /// Reads ids.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -222,6 +244,9 @@ impl Reader {
     /// plain numbers.
     pub(super) fn judge(&self, numbers: &[u64], now: Timestamp) -> Numbers {
         let fits = |layout: &Layout| {
+            if self.only.is_none() && is_random(numbers, layout, now) {
+                return false;
+            }
             let good = numbers.iter().filter(|id| {
                 inspect_layout(**id, layout, now).is_some_and(|reading| reading.confidence > 0.5)
             });
@@ -247,6 +272,16 @@ impl Reader {
     /// Reads an id; `None` if it is not what it should be. Nothing is wrong without a wish: then it is text.
     #[inline]
     pub(super) fn read(&self, text: &[u8]) -> Option<Seen> {
+        let seen = self.bare(text);
+        if seen.is_some() || self.only.is_none() {
+            return seen;
+        }
+        let found = mintage::unwrapped(std::str::from_utf8(text).ok()?)?;
+        self.bare(found.text.as_bytes())
+    }
+
+    #[inline]
+    fn bare(&self, text: &[u8]) -> Option<Seen> {
         match self.only {
             None => Some(self.any(text)),
             Some(Only::Uuid(version)) => {
@@ -276,12 +311,25 @@ impl Reader {
         if let Some(seen) = self.own(text) {
             return seen;
         }
+        if let Some(seen) = self.inside(text) {
+            return seen;
+        }
         let hash = hash(text);
         Seen {
             rank: 0,
             key: leading(text),
             ..Seen::new(Class::TEXT, hash)
         }
+    }
+
+    /// Reads what a shell, a console or JSON has printed around an id.
+    #[cold]
+    fn inside(&self, text: &[u8]) -> Option<Seen> {
+        let found = mintage::unwrapped(std::str::from_utf8(text).ok()?)?;
+        let text = found.text.as_bytes();
+        read_uuid(text)
+            .or_else(|| self.number(text))
+            .or_else(|| self.own(text))
     }
 
     /// Reads an id of the formats that have a row and no way of their own.
@@ -297,6 +345,11 @@ impl Reader {
             // Any word is as long as some id of such a format; a time tells one.
             let format = &FORMATS[*row];
             let word = format.text_len.0 == 1 && format.time.is_some();
+            // A short word is no random text, nor is one of letters alone of one case where an alphabet has both.
+            let timeless = format.time.is_none() && format.text_len.0 < 20;
+            if timeless && text.len() < 20 || format.name == "nanoid" && is_a_word(text) {
+                return None;
+            }
             (!word || seen.micros.is_some_and(|us| LIKELY_US.contains(&us))).then_some(seen)
         })
     }
@@ -418,8 +471,8 @@ const DIGITS_MAX: usize = 20;
 /// By the length of a text, the rows that may read it in the order in which they are tried, and whether they forgive.
 ///
 /// What claims fewest texts comes first: texts of one length before those of any, and of those the few with a mark of
-/// their own (no bits) before numbers of all bits. Slips are forgiven before texts of any length are thought of, so that
-/// an id in either case is one id. Longer texts are of the last list.
+/// their own (no bits) before numbers of all bits. Slips are forgiven before texts of any length are thought of, so
+/// that an id in either case is one id. Longer texts are of the last list.
 static TRIALS: LazyLock<Vec<Vec<(usize, bool)>>> = LazyLock::new(|| {
     let longest = FORMATS.iter().map(|row| row.text_len.1).max().unwrap_or(0);
     (0..=longest + 1).map(trials_of).collect()

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::damage::Damaged;
 use super::order::Order;
 use super::ranges::Ranges;
 use super::rates::{Times, Workers};
+use super::series::Series;
 use super::shards::Shards;
 use super::sorted::{Numbers, Repeats};
 
@@ -15,6 +17,8 @@ pub struct Report {
     pub made: Made,
     /// Where the ids came from, and how many each has.
     pub files: Vec<FileSeen>,
+    /// How many rows were read.
+    pub rows: u64,
     /// How many ids there are in all.
     pub ids: u64,
     /// What they are, most first.
@@ -23,8 +27,13 @@ pub struct Report {
     pub layout: Option<LayoutRead>,
     /// Lines without an id: empty cells, and those that mean that there is none, such as NULL. They are no ids.
     pub without: Without,
-    /// Lines that are no id of the format that was asked for.
+    /// Lines that are no id of the format that was asked for, or of no format at all, and rows that cannot be taken
+    /// apart.
     pub unreadable: Unreadable,
+    /// What tools have done to them.
+    pub damaged: Vec<Damaged>,
+    /// Numbers with a prefix, by it: what is missing.
+    pub series: Vec<Series>,
     /// Ids that stand more than once.
     pub repeats: Repeats,
     /// Whether they stand in order.
@@ -44,6 +53,8 @@ pub struct Report {
     /// How the remainder of a hash does: SipHash-2-4 under a key of zeros, of the id as 16 octets, or of those of its
     /// own hash where it is longer or text.
     pub hash: Option<Shards>,
+    /// Whether plain numbers are random: spread over all 64 bits, so that neither gaps nor order say anything.
+    pub random: bool,
     /// Of plain numbers: what is missing.
     pub numbers: Option<Numbers>,
     /// Time along the file: row and microseconds since 1970, some two thousand points.
@@ -168,8 +179,10 @@ pub enum Fault {
     Repeats,
     /// Lines have no id: they are empty, or say NULL.
     None,
-    /// Lines hold none of the format that was asked for.
+    /// Lines hold none of the format that was asked for, or of any.
     Unreadable,
+    /// A tool has changed ids: a spreadsheet, a floating-point number.
+    Damaged,
     /// Ids lie in the future.
     Future,
     /// There is more than one kind.
@@ -178,6 +191,8 @@ pub enum Fault {
     Order,
     /// A worker's clock went back.
     Steps,
+    /// A worker's ids are in several files over the same hours.
+    Shared,
     /// A sequence lost numbers.
     Gaps,
     /// `id % n` spreads them unevenly.
@@ -196,10 +211,12 @@ impl Fault {
         ("repeats", Fault::Repeats),
         ("none", Fault::None),
         ("unreadable", Fault::Unreadable),
+        ("damaged", Fault::Damaged),
         ("future", Fault::Future),
         ("mixed", Fault::Mixed),
         ("order", Fault::Order),
         ("steps", Fault::Steps),
+        ("shared", Fault::Shared),
         ("gaps", Fault::Gaps),
         ("shards", Fault::Shards),
         ("ranges", Fault::Ranges),
@@ -214,7 +231,13 @@ impl Fault {
     }
 
     /// What an audit fails for unless something else is asked for.
-    pub const DEFAULT: &[Fault] = &[Fault::Repeats, Fault::None, Fault::Unreadable, Fault::Future];
+    pub const DEFAULT: &[Fault] = &[
+        Fault::Repeats,
+        Fault::None,
+        Fault::Unreadable,
+        Fault::Damaged,
+        Fault::Future,
+    ];
 }
 
 /// Whether a pile of ids is sound.
@@ -226,33 +249,51 @@ pub struct Verdict {
     pub faults: Vec<(Fault, String)>,
     /// What else is worth a look.
     pub remarks: Vec<(Fault, String)>,
+    /// What was looked at, by the names of the checks.
+    pub looked_at: Vec<Fault>,
+    /// Which checks of those that it was to fail for cannot be made of these ids, and why.
+    pub not_judged: Vec<(Fault, String)>,
 }
 
-impl Verdict {
-    /// Judges by what should make it fail.
-    pub(super) fn of(report: &Report, fail_on: &[Fault]) -> Verdict {
-        let mut verdict = Verdict::default();
-        for (fault, found) in findings(report) {
-            match fail_on.contains(&fault) {
-                true => verdict.faults.push((fault, found)),
-                false if report.on_purpose(fault) => {}
-                false => verdict.remarks.push((fault, found)),
-            }
+/// What becomes of rows that hold no id that can be read.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum UnreadRows {
+    /// One makes the audit fail.
+    #[default]
+    Fail,
+    /// They are counted and shown, and pass.
+    Keep,
+    /// They pass up to so many in a hundred rows.
+    Percent(f64),
+}
+
+impl UnreadRows {
+    pub(super) fn lets_pass(self, report: &Report) -> bool {
+        let unread = report.unreadable.lines;
+        match self {
+            UnreadRows::Fail => false,
+            UnreadRows::Keep => true,
+            // Texts of no format are among the ids, too.
+            UnreadRows::Percent(percent) => unread as f64 * 100.0 <= percent * (report.rows.max(1)) as f64,
         }
-        verdict.sound = verdict.faults.is_empty();
-        verdict
     }
 }
 
 /// Everything that is not as it could be, in words.
-fn findings(report: &Report) -> Vec<(Fault, String)> {
+pub(super) fn findings(report: &Report) -> Vec<(Fault, String)> {
     let found = [
         (Fault::Repeats, repeats(&report.repeats)),
         (Fault::None, without(&report.without)),
         (
             Fault::Unreadable,
-            counted(report.unreadable.lines, "1 line holds no id", "lines hold no id"),
+            counted(
+                report.unreadable.lines,
+                "1 line holds no id that can be read",
+                "lines hold no id that can be read",
+            ),
         ),
+        (Fault::Damaged, damaged(&report.damaged)),
+        (Fault::Shared, shared(report)),
         (
             Fault::Future,
             counted(
@@ -265,13 +306,20 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
         (
             Fault::Order,
             counted(
-                report.order.to_move,
+                if report.random { 0 } else { report.order.to_move },
                 "1 row is out of order",
                 "rows are out of order",
             ),
         ),
         (Fault::Steps, steps(report)),
-        (Fault::Gaps, report.numbers.as_ref().and_then(gaps)),
+        (
+            Fault::Gaps,
+            report
+                .numbers
+                .as_ref()
+                .and_then(gaps)
+                .or_else(|| gaps_of_series(&report.series)),
+        ),
         (
             Fault::Hot,
             report
@@ -294,6 +342,45 @@ fn counted(number: u64, one: &str, many: &str) -> Option<String> {
         1 => Some(one.into()),
         number => Some(format!("{number} {many}")),
     }
+}
+
+fn damaged(damaged: &[Damaged]) -> Option<String> {
+    let words = damaged.iter().map(|found| match &found.first {
+        Some(first) => format!("{} damaged (the first at {first}): {}", found.ids, found.words),
+        None => found.words.clone(),
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("ids were changed by a tool: {}", words.join("; ")))
+}
+
+fn shared(report: &Report) -> Option<String> {
+    let shared: Vec<&str> = report
+        .workers
+        .busiest
+        .iter()
+        .filter(|seen| seen.shared)
+        .map(|seen| seen.name.as_str())
+        .collect();
+    let first = shared.first()?;
+    let more = match shared.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "worker {first}{more} is in several files over the same hours: if two machines share it, repeats are a \
+        matter of time"
+    ))
+}
+
+fn gaps_of_series(series: &[Series]) -> Option<String> {
+    let (lost, gaps) = series.iter().fold((0u64, 0), |(lost, gaps), one| {
+        (lost.saturating_add(one.lost), gaps + one.gaps)
+    });
+    let lost = counted(lost, "1 number is missing", "numbers are missing")?;
+    Some(format!(
+        "{lost}, in {gaps} gaps of {} series",
+        series.iter().filter(|one| one.lost > 0).count()
+    ))
 }
 
 fn repeats(repeats: &Repeats) -> Option<String> {

@@ -120,6 +120,13 @@ pub struct Numbers {
     pub largest: Vec<NumberGap>,
 }
 
+impl Numbers {
+    /// Whether they are spread so far that nothing counted them.
+    pub(super) fn are_random(&self, ids: u64) -> bool {
+        ids >= 16 && self.lost / ids > 1 << 40
+    }
+}
+
 /// A gap of a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 pub struct NumberGap {

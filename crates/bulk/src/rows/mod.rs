@@ -2,6 +2,7 @@
 //!
 //! A row keeps its bytes as they stand in the file, so that what is written again is what was read.
 
+mod array;
 mod csv;
 mod json;
 mod log;
@@ -181,6 +182,8 @@ pub(crate) struct Header {
 enum Parser {
     Fields(Box<csv::Fields>),
     Json(json::Picker),
+    /// The elements of one array.
+    Array(json::Picker),
     Log(log::Matcher),
     Lines,
 }
@@ -197,6 +200,53 @@ impl Rows {
         meter: &Meter,
     ) -> Result<Rows, Error> {
         Rows::new(Blocks::open(source, 0, meter)?, format, wanted)
+    }
+
+    /// Opens a source of ids, which alone may be one JSON array: rows of it cannot be written again one a line.
+    pub(crate) fn open_ids(
+        source: &Source,
+        format: &RowFormat,
+        wanted: &[String],
+        meter: &Meter,
+    ) -> Result<Rows, Error> {
+        let mut rows = Rows::open(source, format, wanted, meter)?;
+        if let Parser::Json(_) = rows.parser
+            && array::begins(rows.lines.data())
+        {
+            rows.parser = Parser::Array(json::Picker::new(wanted));
+        }
+        Ok(rows)
+    }
+
+    /// The next element of an array.
+    fn next_element(&mut self) -> Result<Option<Row<'_>>, Error> {
+        let Some(element) = array::next(&mut self.lines)? else {
+            return Ok(None);
+        };
+        self.lines.consume(element.start, element.lines_before);
+        self.found.clear();
+        let end = element.end - element.start;
+        let line = self.lines.line() + 1;
+        self.handed = (end, element.lines_in);
+        let raw = self.lines.data()[..end].trim_ascii_end();
+        let problem = match (&mut self.parser, raw.first()) {
+            (Parser::Array(picker), Some(b'{')) => picker.read(raw, &mut self.found).err(),
+            // An array of ids alone.
+            _ => {
+                let quoted = raw.len() > 1 && raw.starts_with(b"\"") && raw.ends_with(b"\"");
+                let quote = usize::from(quoted);
+                self.found.places[0] = FieldPlace::Raw(quote, raw.len() - quote);
+                None
+            }
+        };
+        Ok(Some(Row {
+            raw,
+            newline: &[],
+            line,
+            blank: false,
+            problem,
+            found: &self.found,
+        }))
     }
 
     /// Rows out of these bytes.
@@ -259,6 +309,9 @@ impl Rows {
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         let (bytes, count) = std::mem::take(&mut self.handed);
         self.lines.consume(bytes, count);
+        if let Parser::Array(_) = self.parser {
+            return self.next_element();
+        }
         let Some(mut end) = self.lines.line_end(0)? else {
             return Ok(None);
         };
@@ -271,7 +324,9 @@ impl Rows {
         if !blank {
             match &mut self.parser {
                 Parser::Lines => self.found.places[0] = FieldPlace::Raw(0, text.len()),
-                Parser::Json(picker) => problem = picker.read(text, &mut self.found).err(),
+                Parser::Json(picker) | Parser::Array(picker) => {
+                    problem = picker.read(text, &mut self.found).err()
+                }
                 Parser::Log(matcher) => problem = matcher.read(text, &mut self.found).err(),
                 Parser::Fields(fields) if fields.simple(text) => {
                     problem = fields.split(text, &mut self.found).err();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage::{Clock, Layout, SystemClock, Timestamp};
-use mintage_bulk::{AuditOptions, Fault, Limits, Made, ReadAs, RowFormat, Source, audit, document, html};
+use mintage_bulk::{
+    AuditOptions, Fault, Limits, Made, ReadAs, RowFormat, Source, UnreadRows, audit, document, html,
+};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -43,10 +45,17 @@ pub(crate) struct Args {
     /// How far after the present an id may lie
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     tolerance: Duration,
-    /// What makes the audit fail: repeats, none, unreadable, future, mixed, order, steps, gaps, shards, ranges, hot, hash
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fault,
-        default_value = "repeats,none,unreadable,future")]
+    /// What makes the audit fail: repeats, none, unreadable, damaged, future, mixed, order, steps, shared, gaps,
+    /// shards, ranges, hot, hash; one that cannot be told of these ids is an error [default:
+    /// repeats,none,unreadable,damaged,future]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fault)]
     fail_on: Vec<Fault>,
+    /// What becomes of rows without an id that can be read: they make it fail, pass, or pass up to N in a hundred rows
+    #[arg(long, value_name = "fail|keep|N%", default_value = "fail", value_parser = parse_unparsable)]
+    unparsable: UnreadRows,
+    /// Show how evenly stores would share out the ids: by remainder, ranges and hash
+    #[arg(long)]
+    spread: bool,
     /// Also write a report with plots
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -69,9 +78,12 @@ Examples:
   mint audit invoices.tsv --column number --as sequence --fail-on repeats,gaps
   mint audit rowkeys.txt --shards 64 --fail-on ranges,hot
 
-A cell that is empty, or says NULL, nil, None, \\N or n/a, is no id and counted apart. Order says how many rows would have to \
-move. Shards, ranges and hash say how stores would share out the ids that share out rows so; hot \
-is when ids that follow each other go to one range. -v adds the date, the version and the hashes of the files, as --json and --html do.
+A cell that is empty, or says NULL, nil, None, \\N or n/a, is no id and counted apart; what else is none that \
+can be read, with \
+its lines. Order says how many rows would have to \
+move. Shards, ranges and hash (--spread) say how stores would share out the ids that share out rows so; hot \
+is when ids that follow each other go to one range. -v adds the date, the version and the hashes of the files, \
+as --json and --html do.
 
 Exit code 0: sound. 1: it found what --fail-on lists. Any number of ids; several files are checked against each other.";
 
@@ -88,7 +100,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         out.json_line(&document(&found))?;
     } else {
-        report::text(&found, out)?;
+        report::text(&found, args.shows_spread(), out)?;
         let seconds = started.elapsed().as_secs_f64().max(0.001);
         let rate = crate::rows::thousands((found.ids as f64 / seconds) as u64);
         out.detail(|| {
@@ -108,6 +120,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 }
 
 impl Args {
+    /// Whether the statistics of spread are asked for, or what depends on them.
+    fn shows_spread(&self) -> bool {
+        let of_spread = [Fault::Shards, Fault::Ranges, Fault::Hot, Fault::Hash];
+        self.spread || self.fail_on.iter().any(|fault| of_spread.contains(fault))
+    }
+
     fn options(&self) -> Result<AuditOptions, Failure> {
         let inputs = self.inputs.iter().map(|text| {
             let source = Source::from_arg(text);
@@ -152,7 +170,12 @@ impl Args {
             shards: self.shards,
             now: self.now.unwrap_or_else(|| SystemClock.now()),
             tolerance: self.tolerance,
-            fail_on: self.fail_on.clone(),
+            fail_on: match self.fail_on.as_slice() {
+                [] => Fault::DEFAULT.to_vec(),
+                named => named.to_vec(),
+            },
+            fail_on_named: !self.fail_on.is_empty(),
+            unparsable: self.unparsable,
             limits: Limits::default(),
             memory_bytes: self.memory,
             temp: self.temp.clone().unwrap_or_else(std::env::temp_dir),
@@ -185,6 +208,22 @@ fn write_page(path: &std::path::Path, page: &str) -> Result<(), Failure> {
         let _ = std::fs::remove_file(&beside);
         Failure::cannot(format_args!("cannot write {}: {e}", path.display()))
     })
+}
+
+fn parse_unparsable(text: &str) -> Result<UnreadRows, String> {
+    let percent = |text: &str| {
+        text.strip_suffix('%')?
+            .parse()
+            .ok()
+            .filter(|percent| (0.0..=100.0).contains(percent))
+    };
+    match text {
+        "fail" => Ok(UnreadRows::Fail),
+        "keep" => Ok(UnreadRows::Keep),
+        _ => percent(text)
+            .map(UnreadRows::Percent)
+            .ok_or_else(|| "fail, keep, or a share such as 2%".into()),
+    }
 }
 
 fn parse_fault(text: &str) -> Result<Fault, String> {

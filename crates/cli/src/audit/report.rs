@@ -11,8 +11,9 @@ const HOUR_US: i64 = 3_600_000_000;
 /// How many of a kind the text shows; JSON and the page show more.
 const SHOWN: usize = 10;
 
-/// Lines for a person, the verdict last.
-pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
+/// Lines for a person, the verdict first.
+pub(super) fn text(report: &Report, spread: bool, out: &mut Out) -> Result<(), Failure> {
+    verdict(report, out)?;
     let kinds: Vec<String> = match report.formats.as_slice() {
         [one] => vec![one.words()],
         many => many
@@ -49,9 +50,35 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
     times(report, out)?;
     workers(report, out)?;
     numbers(report, out)?;
-    spreads(report, out)?;
+    series(report, out)?;
+    if spread {
+        spreads(report, out)?;
+    }
     made(report, out)?;
-    verdict(report, out)
+    remarks(report, spread, out)
+}
+
+/// Numbers with a prefix: each prefix with what is missing.
+fn series(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    for (at, series) in report.series.iter().take(SHOWN).enumerate() {
+        let name = if at == 0 { "series" } else { "" };
+        let missing = match series.lost {
+            0 => "none is missing".into(),
+            lost => format!("{} missing, in {}", thousands(lost), counted(series.gaps, "gap")),
+        };
+        let prefix = printable(&series.prefix);
+        let words = format!(
+            "{prefix}{} to {prefix}{}: {}, {missing}",
+            series.first,
+            series.last,
+            counted(series.ids, "number")
+        );
+        row(out, name, &words)?;
+    }
+    match report.series.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => row(out, "", &format!("and {more} series more")),
+    }
 }
 
 /// Evenness in each way in which stores share out rows.
@@ -147,7 +174,12 @@ fn unreadable(report: &Report, out: &mut Out) -> Result<(), Failure> {
     if lines == 0 {
         return Ok(());
     }
-    row(out, "unread", &format!("{} lines hold no id", thousands(lines)))?;
+    let hold = if lines == 1 { "line holds" } else { "lines hold" };
+    row(
+        out,
+        "unread",
+        &format!("{} {hold} no id that can be read", thousands(lines)),
+    )?;
     for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
         row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
     }
@@ -352,6 +384,13 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    if report.random {
+        return row(
+            out,
+            "numbers",
+            "random: they spread over all 64 bits, so that neither gaps nor order say anything",
+        );
+    }
     let Some(numbers) = &report.numbers else {
         return Ok(());
     };
@@ -383,8 +422,23 @@ fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What else is worth a look; the spread only where somebody asked for it.
+fn remarks(report: &Report, spread: bool, out: &mut Out) -> Result<(), Failure> {
+    let of_spread = [Fault::Shards, Fault::Ranges, Fault::Hot, Fault::Hash];
+    for (fault, remark) in &report.verdict.remarks {
+        if spread || !of_spread.contains(fault) {
+            row(out, "note", remark)?;
+        }
+    }
+    Ok(())
+}
+
 fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let verdict = &report.verdict;
+    let names = |faults: &mut dyn Iterator<Item = &Fault>| {
+        faults.map(|fault| fault.name()).collect::<Vec<_>>().join(", ")
+    };
+    let looked_at = names(&mut verdict.looked_at.iter());
     let words = |found: &[(mintage_bulk::Fault, String)]| {
         found
             .iter()
@@ -392,12 +446,22 @@ fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
             .collect::<Vec<_>>()
             .join("; ")
     };
-    for (_, remark) in &verdict.remarks {
-        row(out, "note", remark)?;
-    }
     match verdict.sound {
-        true => row(out, "verdict", "sound"),
-        false => row(out, "verdict", &format!("not sound: {}", words(&verdict.faults))),
+        true => row(out, "verdict", &format!("sound: looked at {looked_at}"))?,
+        false => row(out, "verdict", &format!("not sound: {}", words(&verdict.faults)))?,
+    }
+    match verdict.not_judged.as_slice() {
+        [] => Ok(()),
+        left => {
+            let left = left
+                .iter()
+                .map(|(fault, why)| format!("{}, as {why}", fault.name()));
+            row(
+                out,
+                "",
+                &format!("not judged: {}", left.collect::<Vec<_>>().join("; ")),
+            )
+        }
     }
 }
 

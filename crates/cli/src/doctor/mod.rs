@@ -27,10 +27,14 @@ use urls::Url;
 
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Looks, and never writes. Rights: SELECT on tables and sequences; for Redis SCAN, TYPE, GET, PTTL, CONFIG GET.\n\n\
-                  Exit codes: 0 nothing wrong; 1 findings that --fail-on names; 2 wrong usage; 3 something could not be \
+    after_help = "Looks, and never writes. Rights: SELECT on tables and sequences; for Redis SCAN, TYPE, \
+    STRLEN, GET, GETRANGE, \
+                  PTTL, HMGET, CONFIG GET.\n\n\
+                  Exit codes: 0 nothing wrong; 1 findings that --fail-on names; 2 wrong usage; 3 something \
+                  could not be \
                   looked at, and what could is printed.\n\n\
-                  Without a URL, --store or --config looks at the server of that store, before mint init, too: what it may \
+                  Without a URL, --store or --config looks at the server of that store, before mint init, too: \
+                  what it may \
                   forget, and each setting that matters with the statement that sets it. Errors make it class L."
 )]
 pub(crate) struct Args {

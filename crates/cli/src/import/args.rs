@@ -11,21 +11,21 @@ use crate::errors::Failure;
 use crate::tls::TlsFiles;
 
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Examples:\n  \
+#[command(after_help = "Examples:\n  \
                   mint import postgres://shop@db/shop                      the plan: nothing is changed\n  \
                   mint import postgres://shop@db/shop --apply              move every counter here\n  \
                   mint import redis://db --match 'orders*' --apply --yes   some of them, without a question\n  \
-                  mint import shop --ceiling +100000 --apply               no pause: the source ends 100,000 numbers on\n  \
+                  mint import shop --ceiling +100000 --apply               no pause: the source ends 100,000 \
+                  numbers on\n  \
                   mint import shop --back --apply                          return them to the source\n\n\
-                  Without --apply it prints what it would do. At a terminal --apply asks first, unless --yes is given. If it \
+                  Without --apply it prints what it would do. At a terminal --apply asks first, unless --yes is \
+                  given. If it \
                   is cut off, run the same command again: it finishes the move.\n\n\
                   Exit codes: 0 done, possible or sound; 1 refused or not sound; 2 wrong usage; 3 a side could not be \
-                  reached."
-)]
+                  reached.")]
 pub(crate) struct Args {
-    /// Where counters are: a URL as mint doctor takes it, or a name of [sources.NAME] in the configuration, which --beside
-    /// needs
+    /// Where counters are: a URL as mint doctor takes it, or a name of [sources.NAME] in the configuration, which
+    /// --beside needs
     #[arg(value_name = "SOURCE", required_unless_present_any = ["status", "url_file"])]
     pub(super) source: Option<String>,
     /// A further source whose counters give out the same names' numbers, as the second of two ticket servers does: both
@@ -56,8 +56,8 @@ pub(crate) struct Args {
     /// Numbers to skip above where the source stands; a source that may forget needs some
     #[arg(long, value_name = "N")]
     pub(super) advance: Option<u64>,
-    /// Without a pause: the source continues below this number, and Mintage issues numbers from it on. +N: so many numbers
-    /// beyond the source's next one
+    /// Without a pause: the source continues below this number, and Mintage issues numbers from it on. +N: so many
+    /// numbers beyond the source's next one
     #[arg(long, value_name = "B|+N", value_parser = ceiling, group = "way", allow_hyphen_values = true)]
     pub(super) ceiling: Option<CeilingAt>,
     /// Our servers take ranges out of the source, and both serve
@@ -82,8 +82,8 @@ pub(crate) struct Args {
     #[arg(long, group = "way", conflicts_with = "apply")]
     pub(super) status: bool,
     /// Print SQL for their client program, so that tables whose counters are here go on filling their columns by
-    /// themselves: from our PostgreSQL or MySQL face at this address, as that database reaches it [default: 127.0.0.1 and
-    /// the usual port]. With --back: SQL that takes it back
+    /// themselves: from our PostgreSQL or MySQL face at this address, as that database reaches it [default: 127.0.0.1
+    /// and the usual port]. With --back: SQL that takes it back
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1",
         conflicts_with_all = ["apply", "verify", "status", "beside", "fence"])]
     fill: Option<FillFrom>,
@@ -120,7 +120,8 @@ pub(crate) struct Args {
     /// How long one statement may take
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = crate::time::parse_duration)]
     pub(super) timeout: Duration,
-    /// The server to bring them to [default: MINT_SERVER, else http://127.0.0.1:7600]; its token is read from MINT_TOKEN
+    /// The server to bring them to [default: MINT_SERVER, else http://127.0.0.1:7600]; its token is read from
+    /// MINT_TOKEN
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
     /// Bring them to this store instead; servers may use it, too, if it is a shared one

@@ -2,7 +2,7 @@
 
 mod paint;
 
-use mintage::{Clock, FieldValue, Reading, Refusal, SystemClock, no_id, refusals};
+use mintage::{Clock, FieldValue, Reading, Refusal, SystemClock, fault, refusals};
 use mintage_wire::readings::{Found, NotReadAs, ReadAs};
 use mintage_wire::{Inspected, known_and_guessed, nearly};
 use serde_json::json;
@@ -106,24 +106,7 @@ fn nothing(found: &Found, id: &str) -> String {
     if let Some((format, why)) = &found.refusal {
         return format!("not a {format}: {why}");
     }
-    if let Some(instead) = no_id(id) {
-        return format!("not an id: {instead}");
-    }
-    if let Some(near) = nearly(id, &found.readings) {
-        return format!("not known; nearly {near}");
-    }
-    if let Some(guess) = found.readings.first() {
-        let percent = guess.confidence * 100.0;
-        return format!(
-            "not known; at a stretch {} ({percent:.0} %: {})",
-            title(guess),
-            guess.why
-        );
-    }
-    match refusals(id).first() {
-        Some(nearest) => format!("not known; as {}", tried(nearest)),
-        None => "not known".into(),
-    }
+    fault(id)
 }
 
 fn tried(refusal: &Refusal) -> String {

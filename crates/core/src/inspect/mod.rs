@@ -1,25 +1,30 @@
 //! What an id is: ranked readings, with reasons.
 //!
-//! Every format of [`FORMATS`](crate::FORMATS), every layout of [`PRESETS`](crate::PRESETS) and every text form of a UUID is tried. What
-//! can be read is kept and ranked; [`refusals`] says of all the rest why it cannot be.
+//! Every format of [`FORMATS`](crate::FORMATS), every layout of [`PRESETS`](crate::PRESETS) and every text form of a
+//! UUID is tried. What can be read is kept and ranked; [`refusals`] says of all the rest why it cannot be.
 
 mod bits;
+mod calendar;
+mod damage;
 mod foreign;
 mod near;
 mod number;
 mod rank;
 mod refuse;
 mod uuid;
+mod wrapped;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use bits::BitField;
+pub use damage::{Damage, damage};
 pub use foreign::{FOREIGN, Foreign};
-pub use near::{means_none, near_miss, no_id};
+pub use near::{fault, means_none, near_miss, no_id};
 pub use number::{inspect_layout, inspect_layout_wide};
 pub use refuse::{Refusal, refusals};
+pub use wrapped::{Unwrapped, unwrapped};
 
 use crate::format::{Details, FORMATS, Family, FieldValue, Format, GenOption, GenOptions, Id, IdTime};
 use crate::text::TextError;
@@ -95,10 +100,60 @@ impl Reading {
 /// ```
 pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
     let text = text.trim();
-    let mut readings = Vec::new();
     if text.is_empty() || text.len() > TEXT_MAX || no_id(text).is_some() {
+        return Vec::new();
+    }
+    let mut readings = inspect_bare(text, now);
+    if readings
+        .first()
+        .is_some_and(|reading| reading.confidence >= CONFIDENCE_LEAST)
+    {
         return readings;
     }
+    let inside = |inner: &str, note: &str| {
+        let mut readings = inspect_bare(inner, now);
+        for reading in &mut readings {
+            reading.notes.retain(|said| !said.starts_with("perhaps damaged"));
+            reading.notes.push(note.into());
+        }
+        readings
+    };
+    if let Some(found) = damage(text)
+        && let Some(mended) = found.mended.filter(|mended| mended.len() >= DAMAGED_LEAST)
+    {
+        readings = inside(&mended, &alloc::format!("damaged: {}", found.words));
+        if !found.whole {
+            // What is lost is not there to be read, and of a time that is left only in part nothing is sure.
+            let zeros = mended.len() - mended.trim_end_matches('0').len();
+            for reading in &mut readings {
+                reading.fields.clear();
+                reading.time = reading
+                    .time
+                    .filter(|_| zeros < 9)
+                    .map(|time| IdTime { digits: 0, ..time });
+            }
+        }
+        // What a spreadsheet makes of a number is no time that is round.
+        readings.retain(|reading| !mended.bytes().all(|byte| byte.is_ascii_digit()) || is_number(reading));
+    } else if let Some(found) = unwrapped(text) {
+        readings = match no_id(&found.text) {
+            Some(_) => Vec::new(),
+            None => inside(&found.text, &found.how),
+        };
+    }
+    readings
+}
+
+fn is_number(reading: &Reading) -> bool {
+    reading.form.is_none() && matches!(reading.format, "snowflake" | "sequence")
+}
+
+/// Of shorter texts nobody can tell that they were ids.
+const DAMAGED_LEAST: usize = 10;
+
+/// Reads the text of an id without anything around it.
+fn inspect_bare(text: &str, now: Timestamp) -> Vec<Reading> {
+    let mut readings = Vec::new();
     let sure = uuid::inspect_hex(text, now, &mut readings);
     if sure && readings.iter().all(|reading| reading.confidence < 0.5) {
         // 32 digits that have not the marks of a UUID are rather a hash.
@@ -113,9 +168,49 @@ pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
         inspect_formats(text, now, &mut readings);
         number::inspect_forms(text, now, &mut readings);
     }
+    if rank::is_wordy(text) && !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let random = |reading: &&mut Reading| reading.form.is_some() || RANDOM.contains(&reading.format);
+        readings
+            .iter_mut()
+            .filter(random)
+            .for_each(|reading| reading.confidence *= 0.1);
+    }
     readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    if let Some(first) = readings
+        .first_mut()
+        .filter(|reading| reading.format == "snowflake" && reading.form.is_none())
+    {
+        first.notes.extend(damage::of_digits(text));
+    }
     readings
 }
+
+/// Formats of random characters, which words are not.
+const RANDOM: &[&str] = &[
+    "nanoid",
+    "cuid2",
+    "pushid",
+    "flake",
+    "scru64",
+    "scru128",
+    "ksuid",
+    "ksuidms",
+    "tid",
+    "tsid",
+    "xid",
+    "cuid",
+    "token",
+    "sqids",
+    "hashids",
+    "timeflake",
+    "youtube",
+    "instagram",
+    "threads",
+    "nuid",
+    "spotify",
+    "elasticsearch",
+    "prefixed",
+];
 
 /// Reads `text` as an id of `format` and nothing else, with the options that the text alone does not tell (a
 /// layout, an epoch, an alphabet): strictly, or else as people write it.
@@ -178,7 +273,20 @@ fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
         ..GenOptions::default()
     };
     let bytes = text.as_bytes();
+    let has = |kind: fn(&u8) -> bool| bytes.iter().filter(|byte| kind(byte)).count();
+    let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));
+    // By chance, no text of other alphabets is all hexadecimal, and none of base 62 all in one case.
+    if bytes.len() >= 8 && bytes.iter().all(|byte| *byte == bytes[0]) {
+        return;
+    }
+    let hex = bytes.len() >= 20 && upper + lower > 0 && bytes.iter().all(u8::is_ascii_hexdigit);
+    let one_case = upper + lower >= 8 && (upper == 0 || lower == 0);
+    let both_cases = upper >= 3 && lower >= 3;
+    let cut = near::is_nearly_uuid(text);
     for row in others() {
+        if hex && row.name != "objectid" || one_case && BOTH_CASES.contains(&row.name) {
+            continue;
+        }
         // A checksum that fits says more than that the text could do without.
         let has_checksum = row.options.contains(&GenOption::Checksum);
         let options = match has_checksum && row.parse(bytes, &checked).is_ok() {
@@ -191,7 +299,8 @@ fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
         }
         let (id, exact) = match row.parse(bytes, options) {
             Ok(id) => (id, true),
-            Err(_) if !row.has_lenient() => continue,
+            // Nobody writes one id in both cases, or puts the hyphens of a UUID into another.
+            Err(_) if !row.has_lenient() || both_cases || cut => continue,
             Err(_) => match row.parse_lenient(bytes, options) {
                 Ok(id) => (id, false),
                 Err(_) => continue,
@@ -201,9 +310,16 @@ fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
         if !exact {
             less_exactly(&mut reading);
         }
+        // A CUID that lacks a character has the length and the alphabet of a CUID2.
+        if row.name == "cuid2" && near::is_nearly_cuid(text) {
+            reading.confidence *= 0.1;
+        }
         readings.push(reading);
     }
 }
+
+/// Formats of base 62 and more that are long enough to have both cases.
+const BOTH_CASES: &[&str] = &["ksuid", "ksuidms", "nanoid", "timeflake"];
 
 fn of_format(row: &'static Format, id: Id, options: &GenOptions, now: Timestamp) -> Reading {
     let details = row.read(&id, options).unwrap_or_default();
@@ -461,8 +577,8 @@ mod tests {
                 let reading =
                     &readings[place.unwrap_or_else(|| panic!("{}: {text}: {readings:?}", row.name))];
                 assert_eq!(reading.id, id, "{text}");
-                // One random ULID in 64, and with it those of its millisecond, has version and variant of a UUID; of the
-                // texts of 22 characters, in more than one alphabet.
+                // One random ULID in 64, and with it those of its millisecond, has version and variant of a UUID; of
+                // the texts of 22 characters, in more than one alphabet.
                 let before = &readings[..place.expect("it is among them")];
                 let is_first = before.iter().all(|other| other.format == "uuid");
                 assert!(

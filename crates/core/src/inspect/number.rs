@@ -44,10 +44,17 @@ pub fn inspect_layout_wide(id: u128, layout: &Layout, now: Timestamp) -> Option<
 
 fn reading(id: u128, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
     let details = Details::of_layout(id, layout)?;
-    let rank = match plausibility(details.time?.at, layout.epoch(), now) {
+    let since = SINCE
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or(layout.epoch(), |(_, since)| {
+            Timestamp::from_unix_millis(*since).max(layout.epoch())
+        });
+    let rank = match plausibility(details.time?.at, since, now) {
         Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
+        Plausible::Early if since > layout.epoch() => (0.04, "its time lies before there were any"),
         Plausible::Early => (
-            0.2,
+            0.09,
             "its time lies within a month of the layout's epoch, as any small number",
         ),
         Plausible::Future => (0.05, "its time lies in the future"),
@@ -61,6 +68,21 @@ fn reading(id: u128, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -
     reading.preset = Some(name);
     Some(reading)
 }
+
+/// Since when there are ids of presets whose epoch is older than they: every number is a time since 1970.
+const SINCE: &[(&str, i64)] = &[
+    // Mastodon opened in March 2016, and had Snowflakes with version 2 of 2017.
+    ("mastodon", 1_456_790_400_000),
+    // TiDB's first release.
+    ("tso", 1_441_065_600_000),
+    ("frostflake", 1_577_836_800_000),
+    // scru64's first release.
+    ("scru64", 1_672_531_200_000),
+    ("flake-idgen", 1_388_534_400_000),
+    ("linkedin", 1_325_376_000_000),
+    ("cosid-string", 1_577_836_800_000),
+    ("flake", 1_325_376_000_000),
+];
 
 /// A decimal number: a Snowflake of every preset that it fits, a number of a sequence, a UUID as an integer.
 pub(super) fn inspect_decimal(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
@@ -77,7 +99,7 @@ pub(super) fn inspect_decimal(text: &str, now: Timestamp, readings: &mut Vec<Rea
         let rank = match digits.len() {
             ..10 => (0.5, "a small number, as sequences give"),
             10..15 => (
-                0.15,
+                0.2,
                 "any number may come from a sequence, but few sequences come this far",
             ),
             _ => (
@@ -137,6 +159,9 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
     if !(9..=64).contains(&text.len()) || text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 60 {
         return;
     }
+    if super::rank::is_wordy(text) {
+        return;
+    }
     for (name, form) in SnowflakeText::ALL {
         // A text of full width is one of the plain form, too, which came before.
         if form
@@ -155,7 +180,13 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
         let Ok(id) = form.read(text.as_bytes()) else {
             continue;
         };
-        if id < 1 << 52 {
+        // Half of all texts of fewer characters are a time between some epoch and now.
+        let proves = match form.plain() {
+            SnowflakeText::Hex => 15,
+            SnowflakeText::Base36 => 12,
+            _ => 11,
+        };
+        if id < 1 << 52 || text.len() < proves {
             continue;
         }
         let mut found = Vec::new();
@@ -165,7 +196,12 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
             .max_by(|a, b| a.confidence.total_cmp(&b.confidence));
         if let Some(mut reading) = likeliest.filter(|reading| reading.confidence > 0.3) {
             reading.form = Some(name);
-            reading.confidence *= 0.5;
+            // Spans of traces, addresses in memory and half of all hashes are 16 hexadecimal digits.
+            reading.confidence *= if matches!(form.plain(), SnowflakeText::Hex) {
+                0.15
+            } else {
+                0.5
+            };
             reading.why = alloc::format!("a number in {name}, and {}", reading.why).into();
             readings.push(reading);
         }

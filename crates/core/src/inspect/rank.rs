@@ -61,6 +61,9 @@ pub(super) fn of_format(
     };
     let first = row.time.map_or(Timestamp::UNIX_EPOCH, |shape| shape.first);
     let first = options.epoch.unwrap_or(first);
+    let since = SINCE.iter().find(|(known, _)| *known == row.name);
+    let odd = if since.is_some() { 0.1 } else { odd };
+    let first = since.map_or(first, |(_, since)| Timestamp::from_unix_millis(*since).max(first));
     // Formats that count from 1970 or before are all younger than that.
     let first = first.max(Timestamp::from_unix_millis(IDS_SINCE_MS));
     let (confidence, and) = match plausibility(time.at, first, now) {
@@ -70,6 +73,38 @@ pub(super) fn of_format(
     };
     let why = format!("the length and the characters of a {title}, {and}");
     (confidence, why.into())
+}
+
+/// Since when there are ids of formats that are not made for past events, where that is later than their epoch.
+const SINCE: &[(&str, i64)] = &[
+    ("scru128", 1_640_995_200_000),
+    ("scru64", 1_672_531_200_000),
+    ("pushid", 1_325_376_000_000),
+    ("cuid", 1_325_376_000_000),
+    ("xid", 1_420_070_400_000),
+];
+
+/// Whether a text is rather words than random characters: few runs of letters or digits for its length. Of capitals,
+/// small letters and digits by chance, hardly two follow each other that are of one kind.
+pub(super) fn is_wordy(text: &str) -> bool {
+    let kind = |byte: u8| match byte {
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        b'0'..=b'9' => 3,
+        _ => 0,
+    };
+    let (mut runs, mut last, mut digits) = (0, 0, false);
+    for byte in text.bytes() {
+        let now = kind(byte);
+        // A capital begins the word that the small letters after it go on with.
+        if now != 0 && now != last && !(last == 2 && now == 1) {
+            runs += 1;
+        }
+        digits |= now == 3;
+        last = now;
+    }
+    let most = if digits { text.len() / 7 } else { text.len() / 5 };
+    runs <= most.max(2)
 }
 
 /// 1985-01-01: before, nobody made ids of these kinds, other than for past events.

@@ -28,7 +28,7 @@ pub struct Refusal {
 /// let refused = refusals("017f22e2-79b0-7cc3-98c4-dc0c0c07398g");
 /// assert_eq!((refused[0].format, refused[0].position), ("uuid", Some(35)));
 /// let ulid = refused.iter().find(|refusal| refusal.format == "ulid").expect("it was tried");
-/// assert_eq!(ulid.why, "36 characters, this form has 26");
+/// assert_eq!(ulid.why, "36 characters, 26 are needed");
 /// assert_eq!(refusals("81ARZ3NDEKTSV4RRFFQ69G5FAV")[0].format, "ulid"); // more than 128 bits
 /// ```
 pub fn refusals(text: &str) -> Vec<Refusal> {

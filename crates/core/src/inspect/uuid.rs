@@ -29,16 +29,89 @@ pub(super) fn inspect_hex(text: &str, now: Timestamp, readings: &mut Vec<Reading
         .find(|form| form.read(text.as_bytes()).is_ok());
     match form {
         Some(UuidText::Simple) => {
-            reading.confidence *= 0.9;
+            // A hash or a trace has such marks by chance, and then hardly a time that can be.
+            let absurd = reading
+                .time
+                .is_some_and(|time| plausibility(time.at, SINCE, now) != Plausible::Yes);
+            reading.confidence *= if absurd { 0.4 } else { 0.9 };
             reading.why = format!("{}; 32 hexadecimal digits can also be a hash", reading.why).into();
         }
         Some(_) => {}
         None => less_exactly(&mut reading),
     }
     reading.form = form.map(UuidText::name);
+    let odd = reading.variant != Some("rfc9562") || reading.confidence < 0.5;
     readings.push(reading);
+    // As SQL Server and .NET keep it: what has not the marks of a UUID has them in that order.
+    if odd && !text.contains('-') && marks(&Uuid::from_bytes(Order::Mixed.read(*id.as_bytes())), now) > 1 {
+        let mut mixed = reading_of_order(&id, now);
+        mixed.confidence = 0.45;
+        readings.push(mixed);
+    }
     form.is_some()
 }
+
+fn reading_of_order(id: &Uuid, now: Timestamp) -> Reading {
+    let mut reading = reading(&Uuid::from_bytes(Order::Mixed.read(*id.as_bytes())), now);
+    reading.why = format!("{}, its first three groups reversed", reading.why).into();
+    reading.notes.push(format!(
+        "{} in the order of octets in which SQL Server, .NET and Windows keep it",
+        Uuid::from_bytes(Order::Mixed.read(*id.as_bytes()))
+    ));
+    reading
+}
+
+/// In which order a system keeps a UUID's octets: MongoDB's three legacy ones, of which C#'s is SQL Server's, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// As it is written.
+    Plain,
+    /// The first three groups reversed.
+    Mixed,
+    /// Each half reversed.
+    Java,
+}
+
+impl Order {
+    const ALL: [Order; 3] = [Order::Mixed, Order::Java, Order::Plain];
+
+    /// The octets as they are written, of those that are kept in this order. It is its own way back.
+    pub(super) fn read(self, kept: [u8; 16]) -> [u8; 16] {
+        let places: [usize; 16] = match self {
+            Order::Plain => return kept,
+            Order::Mixed => [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15],
+            Order::Java => [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8],
+        };
+        places.map(|at| kept[at])
+    }
+}
+
+/// The order in which these octets are likeliest a UUID, and the others in which they are as likely one.
+pub(super) fn best_order(kept: [u8; 16]) -> (Order, Vec<Order>) {
+    // What a time must lie before; the year 2100 is as good as any present.
+    let now = Timestamp::from_unix_millis(4_102_444_800_000);
+    let rank = |order: &Order| marks(&Uuid::from_bytes(order.read(kept)), now);
+    let best = Order::ALL.iter().map(rank).max().unwrap_or(0);
+    let mut found = Order::ALL.into_iter().filter(|order| rank(order) == best);
+    (found.next().unwrap_or(Order::Plain), found.collect())
+}
+
+/// How much a UUID has of the marks of one: none, a version, a random one's, a version with a time that can be.
+fn marks(id: &Uuid, now: Timestamp) -> u8 {
+    let reading = reading(id, now);
+    match (reading.variant, reading.version, reading.time) {
+        (Some("rfc9562"), Some(1 | 2 | 6 | 7), Some(time)) => match plausibility(time.at, SINCE, now) {
+            Plausible::Yes => 3,
+            _ => 0,
+        },
+        (Some("rfc9562"), Some(4), _) => 2,
+        (Some("rfc9562"), Some(3 | 5 | 8), _) => 1,
+        _ => 0,
+    }
+}
+
+/// 1985-01-01: before, nobody made UUIDs, nor ids of nearly any kind.
+const SINCE: Timestamp = Timestamp::from_unix_millis(473_385_600_000);
 
 /// Texts in other alphabets. Many short texts are one of these: what speaks for them is a version that fits.
 pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
@@ -153,8 +226,8 @@ fn of_version(reading: &mut Reading, id: &Uuid, now: Timestamp) {
     let reasons = WHY[usize::from(version) - 1];
     reading.why = reasons[0].into();
     if let Some(time) = reading.time {
-        // 1970 is far too early for any uuid, but versions 1 and 6 reach back to 1582.
-        let plausible = plausibility(time.at, Timestamp::UNIX_EPOCH, now);
+        // Versions 1 and 6 reach back to 1582.
+        let plausible = plausibility(time.at, SINCE, now);
         reading.why = reasons[1 + plausible as usize].into();
         if plausible != Plausible::Yes {
             reading.confidence = 0.9;

@@ -92,9 +92,9 @@ impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the text is empty"),
-            Self::Length { found, expected } => write!(f, "{found} characters, this form has {expected}"),
+            Self::Length { found, expected } => write!(f, "{found} characters, {expected} are needed"),
             Self::Lengths { found, min, max } => {
-                write!(f, "{found} characters, this form has {min} to {max}")
+                write!(f, "{found} characters, {min} to {max} are needed")
             }
             Self::Character { position } => write!(f, "a character that this form never has at {position}"),
             Self::TooLarge => f.write_str("the number is larger than the id can be"),

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // a failed call is a failed test
 
 mod common;
+mod corpus;
 mod formats;
 mod generators;
 mod host;

@@ -156,7 +156,7 @@ fn what_is_no_id_of_the_format_is_refused_as_the_strict_reader_refuses_it() {
             "81ARZ3NDEKTSV4RRFFQ69G5FAV",
             "the first character is above 7: more than 128 bits, at 0",
         ),
-        ("ulid", "u", "1 characters, this form has 26"),
+        ("ulid", "u", "1 characters, 26 are needed"),
         (
             "snowflake",
             "9223372036854775808",

@@ -36,6 +36,9 @@ fn every_file_has_a_test() {
         .collect();
     found.sort();
     let here = [
+        "corpus-damaged.tsv",
+        "corpus-ids.tsv",
+        "corpus-others.tsv",
         "readings.tsv",
         "snowflake-refused.tsv",
         "snowflake-text.tsv",
@@ -83,7 +86,7 @@ fn ids_that_are_only_read_are_read_as_published() {
     for kind in FOREIGN {
         // A token whose checksum fits would set off every scanner: its own file has it in pieces.
         assert!(
-            seen.contains(&kind.name) || kind.name == "github",
+            seen.contains(&kind.name) || matches!(kind.name, "github" | "secret"),
             "{} has no vector",
             kind.name
         );

@@ -252,8 +252,8 @@ impl<D: Dialect> SqlStore<D> {
                     Err(fault) => return Err(checkout.failed(fault, what, Outcome::Unknown)),
                 },
             }
-            // What the write's condition said no to is certain; the rest of this call changes nothing.
-            let found = checkout.read(what, key).await?;
+            let found = checkout.read(what, key).await;
+            let found = found.map_err(|error| after_write(write.is_some(), error))?;
             let current = found.as_ref().map(|found| Current {
                 mark: found.value.mark,
                 version: found.version,
@@ -536,6 +536,18 @@ impl<D: Dialect> Store for SqlStore<D> {
             }
             Ok(())
         })
+    }
+}
+
+/// The failure of a read: that a write before it changed no row is believed once a read has told so too, since an answer
+/// of no rows carries no number that ties it to its call.
+fn after_write(is_sent: bool, error: StoreError) -> StoreError {
+    match is_sent {
+        true => StoreError {
+            outcome: Outcome::Unknown,
+            ..error
+        },
+        false => error,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mintage::Run;
 use mintage_ledger::tools::{
     Accept, Advance, BackedUp, Backup, BackupError, BackupLines, back_up, migrate, restore_into,
 };
 use mintage_ledger::*;
-use mintage_testing::{Distinct, invariant};
+use mintage_testing::invariant;
 use tokio::time::sleep;
 
 use crate::machines::{Cluster, On, in_paused_time};
@@ -22,10 +23,21 @@ async fn backed_up(cluster: &Cluster) -> (Backup, BackedUp) {
     (Backup::read(&file[..]).unwrap(), done)
 }
 
-async fn take(ledger: &Ledger, seen: &mut Distinct<i64>, n: u64) {
-    let orders = Name::new("orders").unwrap();
-    let orders = ledger.sequence_or_create(&orders).await.unwrap();
-    seen.extend(orders.take_contiguous(n).await.unwrap());
+/// What was given out, by its ends: one at a time, millions of numbers would be most of the test's time.
+#[derive(Default)]
+struct Taken(Vec<Run>);
+
+impl Taken {
+    async fn take(&mut self, ledger: &Ledger, n: u64) {
+        let orders = Name::new("orders").unwrap();
+        let orders = ledger.sequence_or_create(&orders).await.unwrap();
+        let run = orders.take_contiguous(n).await.unwrap();
+        for before in &self.0 {
+            let is_apart = run.first > before.last() || run.last() < before.first;
+            invariant!(is_apart, "{run:?} and {before:?} have numbers in common");
+        }
+        self.0.push(run);
+    }
 }
 
 /// A store that was moved away was still backed up, dated now: the restore of that skipped what is given out in a minute,
@@ -36,7 +48,7 @@ fn a_store_that_was_moved_away_has_no_backup() {
     in_paused_time(|| async {
         let old = Cluster::new(MemoryStore::shared(1));
         let node = old.node("a").await;
-        take(&node.ledger, &mut Distinct::default(), 10).await;
+        Taken::default().take(&node.ledger, 10).await;
         node.ledger.close().await.unwrap();
         let runtime = On(old.machine());
         let mut lines = BackupLines::new(&*old.store, &runtime);
@@ -69,9 +81,9 @@ fn a_backup_is_as_old_as_the_last_heartbeat_in_it_and_skips_what_was_given_out_s
     in_paused_time(|| async {
         let store = MemoryStore::shared(1);
         let cluster = Cluster::new(store.clone());
-        let mut seen = Distinct::default();
+        let mut seen = Taken::default();
         let node = cluster.node("a").await;
-        take(&node.ledger, &mut seen, 10).await;
+        seen.take(&node.ledger, 10).await;
         sleep(Duration::from_secs(3)).await;
         let (live, done) = backed_up(&cluster).await;
         assert!(done.by_heartbeat);
@@ -85,7 +97,7 @@ fn a_backup_is_as_old_as_the_last_heartbeat_in_it_and_skips_what_was_given_out_s
                 .await
                 .unwrap();
         }
-        take(&node.ledger, &mut seen, 20_000_000).await;
+        seen.take(&node.ledger, 20_000_000).await;
         node.machine.kill();
         sleep(DAY).await;
         let (backup, done) = backed_up(&copy).await;
@@ -105,7 +117,7 @@ fn a_backup_is_as_old_as_the_last_heartbeat_in_it_and_skips_what_was_given_out_s
         .await
         .unwrap();
         invariant!(report.age >= DAY, "{report:?}");
-        take(&new.node("b").await.ledger, &mut seen, 10).await;
+        seen.take(&new.node("b").await.ledger, 10).await;
     });
 }
 
@@ -114,7 +126,7 @@ fn without_a_heartbeat_a_backup_is_dated_now_and_says_so() {
     in_paused_time(|| async {
         let cluster = Cluster::new(MemoryStore::shared(1));
         let node = cluster.node("a").await;
-        take(&node.ledger, &mut Distinct::default(), 10).await;
+        Taken::default().take(&node.ledger, 10).await;
         node.ledger.close().await.unwrap();
         let (backup, done) = backed_up(&cluster).await;
         assert!(!done.by_heartbeat);

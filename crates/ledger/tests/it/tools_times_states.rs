@@ -7,15 +7,15 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use mintage_ledger::tools::{
-    Accept, Advance, Backup, Restore, add_to_set, back_up, check, check_store, make_set, migrate, restore,
-    restore_into, seal, unseal,
+    Accept, Advance, Backup, Restore, add_to_set, back_up, check, check_store, make_set, migrate,
+    raise_in_place, restore, restore_into, seal, unseal,
 };
 use mintage_ledger::*;
 
 use crate::tools_cut_off::Cut;
 
 /// What a tool answers in a state: nothing if it is done, else what its refusal says.
-type Row = (State, [&'static str; 8]);
+type Row = (State, [&'static str; 9]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -35,10 +35,11 @@ enum State {
     SetBack,
 }
 
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 9] = [
     "check",
     "backup",
     "restore onto",
+    "restore in place",
     "migrate from",
     "migrate to",
     "stripes add",
@@ -49,6 +50,7 @@ const TOOLS: [&str; 8] = [
 const MOVED: &str = "moved to the memory store of cluster";
 const MOVING: &str = "a move into it is not finished";
 const RESTORING: &str = "a restore was begun and is not finished";
+const ANOTHER: &str = "another restore is not finished";
 const FILLING: &str = "it is being added to a set";
 const ADDING: &str = "a store is being added to its set";
 const USED: &str = "is not empty";
@@ -57,17 +59,17 @@ const NEWER: &str = "cannot be understood";
 
 #[rustfmt::skip]
 const TABLE: [Row; 10] = [
-    //                         check      backup     restore    from       to         add           unseal     start
-    (State::Fresh,          ["",        "",        "",        "",        "",        "",           "",        ""]),
-    (State::Served,         ["",        "",        USED,      "",        USED,      USED,         "",        ""]),
-    (State::Sealed,         ["by hand", "by hand", "by hand", "by hand", "by hand", "by hand",    "",        "by hand"]),
-    (State::MovedAway,      [MOVED,     MOVED,     MOVED,     MOVED,     MOVED,     MOVED,        "",        MOVED]),
-    (State::HalfMovedInto,  [MOVING,    MOVING,    MOVING,    MOVING,    "",        MOVING,       MOVING,    MOVING]),
-    (State::HalfRestored,   [RESTORING, RESTORING, "",        RESTORING, RESTORING, RESTORING,    RESTORING, RESTORING]),
-    (State::HalfAdded,      [FILLING,   FILLING,   FILLING,   FILLING,   FILLING,   "",           FILLING,   FILLING]),
-    (State::GettingAnother, [ADDING,    ADDING,    ADDING,    ADDING,    ADDING,    "number 1 of 2", "",     ADDING]),
-    (State::Newer,          [NEWER,     "",        USED,      "",        USED,      USED,         "",        NEWER]),
-    (State::SetBack,        [LOST,      LOST,      USED,      LOST,      USED,      USED,         "",        LOST]),
+    //                         check      backup     restore    in place   from       to         add        unseal     start
+    (State::Fresh,           [""       , ""       , ""       , ""       , ""       , ""       , ""       , ""       , ""       ]),
+    (State::Served,          [""       , ""       , USED     , ""       , ""       , USED     , USED     , ""       , ""       ]),
+    (State::Sealed,          ["by hand", "by hand", "by hand", "by hand", "by hand", "by hand", "by hand", ""       , "by hand"]),
+    (State::MovedAway,       [MOVED    , MOVED    , MOVED    , MOVED    , MOVED    , MOVED    , MOVED    , ""       , MOVED    ]),
+    (State::HalfMovedInto,   [MOVING   , MOVING   , MOVING   , MOVING   , MOVING   , ""       , MOVING   , MOVING   , MOVING   ]),
+    (State::HalfRestored,    [RESTORING, RESTORING, ""       , ANOTHER  , RESTORING, RESTORING, RESTORING, RESTORING, RESTORING]),
+    (State::HalfAdded,       [FILLING  , FILLING  , FILLING  , FILLING  , FILLING  , FILLING  , ""       , FILLING  , FILLING  ]),
+    (State::GettingAnother,  [ADDING   , ADDING   , ADDING   , ADDING   , ADDING   , ADDING   , "number 1 of 2", ""       , ADDING   ]),
+    (State::Newer,           [NEWER    , ""       , USED     , ""       , ""       , USED     , USED     , ""       , NEWER    ]),
+    (State::SetBack,         [LOST     , LOST     , USED     , ""       , LOST     , USED     , USED     , ""       , LOST     ]),
 ];
 
 /// Where the store lies.
@@ -246,7 +248,7 @@ impl Subject {
 
     async fn apply(&self, tool: &str, state: State) -> Result<(), Refusal> {
         let runtime = &*self.runtime;
-        if let (Place::Folder(folder), "check" | "restore onto") = (&self.place, tool) {
+        if let (Place::Folder(folder), "check" | "restore onto" | "restore in place") = (&self.place, tool) {
             let url = format!("file:{}", folder.display());
             return self.apply_to_url(tool, &url).await;
         }
@@ -263,6 +265,10 @@ impl Subject {
                 })
             }
             "restore onto" => restore_into(&*store, &self.backup, ADVANCE, WINDOW, ACCEPT, runtime)
+                .await
+                .map(drop)
+                .map_err(of_store),
+            "restore in place" => raise_in_place(&*store, ADVANCE, WINDOW, runtime)
                 .await
                 .map(drop)
                 .map_err(of_store),
@@ -309,7 +315,7 @@ impl Subject {
             url,
             settings: &settings,
             state: None,
-            backup: Some(&self.backup),
+            backup: (tool == "restore onto").then_some(&self.backup),
             advance: ADVANCE,
             window: WINDOW,
             accept: ACCEPT,

@@ -10,24 +10,24 @@ use crate::service::Service;
 
 /// Who asked for what.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Act {
+pub struct Act {
     /// What was asked for: `create`, `alter`, `drop`, `set`, …
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// Of which sequences or pools.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// The name of the token that was shown; `default` where there are none.
-    pub(crate) token: String,
+    pub token: String,
     /// From where.
-    pub(crate) peer: String,
+    pub peer: String,
     /// Through which face.
-    pub(crate) face: &'static str,
+    pub face: &'static str,
     /// What else makes it what it is: [`ALLOW_REPEAT`], or what was set or ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) with: Option<String>,
+    pub with: Option<String>,
 }
 
 /// It was asked for with leave to repeat numbers.
-pub(crate) const ALLOW_REPEAT: &str = "allow_repeat";
+pub const ALLOW_REPEAT: &str = "allow_repeat";
 
 /// A line of the trail.
 #[derive(Debug, Serialize)]

@@ -9,7 +9,7 @@ use crate::service::Service;
 /// # Errors
 /// [`Code::Unavailable`]: it cannot be told of, and nothing of it was begun; or, where a line has to be on disk first, it was
 /// done and could not be told of.
-pub(crate) async fn audited<T>(
+pub async fn audited<T>(
     service: &Service,
     act: Act,
     doing: impl Future<Output = T>,
@@ -36,7 +36,7 @@ pub(crate) async fn audited<T>(
 ///
 /// # Errors
 /// As [`audited`], and what is refused.
-pub(crate) async fn audited_answer<T>(
+pub async fn audited_answer<T>(
     service: &Service,
     act: Act,
     doing: impl Future<Output = Answer<T>>,
@@ -46,12 +46,12 @@ pub(crate) async fn audited_answer<T>(
 }
 
 /// Tells of what somebody asked for who has not the right: nothing of it was begun.
-pub(crate) async fn refused(service: &Service, act: Act) {
+pub async fn refused(service: &Service, act: Act) {
     refused_for(service, act, Code::Forbidden).await;
 }
 
 /// The same of what is refused for this, whoever asks.
-pub(crate) async fn refused_for(service: &Service, act: Act, code: Code) {
+pub async fn refused_for(service: &Service, act: Act, code: Code) {
     // It is refused, whether it can be told of or not.
     let trail = service.audit();
     let _ = trail.tell(act, Vec::new(), Vec::new(), code.as_str()).await;

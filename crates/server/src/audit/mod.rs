@@ -10,6 +10,6 @@ mod act;
 mod audited;
 mod trail;
 
-pub(crate) use act::{ALLOW_REPEAT, Act};
-pub(crate) use audited::{audited, audited_answer, refused, refused_for};
+pub use act::{ALLOW_REPEAT, Act};
+pub use audited::{audited, audited_answer, refused, refused_for};
 pub(crate) use trail::Trail;

@@ -80,7 +80,7 @@ impl Identity {
 
 /// What a connection shows by itself, before a word is said.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Presented {
+pub struct Presented {
     /// The names of its certificate, which an authority of ours has signed.
     pub(crate) certificate_names: Vec<CertificateName>,
     /// The user of this machine at its other end.

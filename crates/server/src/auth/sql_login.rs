@@ -16,7 +16,7 @@ const NONCE_BYTES: usize = 18;
 
 /// Why a login by SCRAM fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ScramError {
+pub enum ScramError {
     /// The message is not what the protocol says, in words.
     Protocol(&'static str),
     /// Whoever it is, he does not hold the token of this name.
@@ -25,7 +25,7 @@ pub(crate) enum ScramError {
 
 /// A login by SCRAM-SHA-256 between its two messages (RFC 5802, RFC 7677, RFC 5929).
 #[derive(Debug)]
-pub(crate) struct Scram {
+pub struct Scram {
     user: String,
     face: &'static str,
     /// What the client has to repeat of its header, and what binds it to this connection.
@@ -44,7 +44,7 @@ impl Scram {
     ///
     /// # Errors
     /// [`ScramError::Protocol`]
-    pub(crate) fn begin(
+    pub fn begin(
         tokens: &Tokens,
         user: &str,
         face: &'static str,
@@ -77,7 +77,7 @@ impl Scram {
     ///
     /// # Errors
     /// Whose it is not, or what is wrong with the message.
-    pub(crate) fn finish(self, tokens: &Tokens, message: &[u8]) -> Result<(Identity, Vec<u8>), ScramError> {
+    pub fn finish(self, tokens: &Tokens, message: &[u8]) -> Result<(Identity, Vec<u8>), ScramError> {
         let message = text(message)?;
         let (said, proof) = message
             .rsplit_once(",p=")
@@ -184,17 +184,17 @@ fn answers<D: Digest>(hidden_by: &[u8], verifier: &[u8], answer: &[u8]) -> bool 
 
 impl Tokens {
     /// Whether a client of this name can log in by SCRAM.
-    pub(crate) fn has_scram(&self, user: &str) -> bool {
+    pub fn has_scram(&self, user: &str) -> bool {
         self.all(|token| token.name == user && token.sql.scram.is_some())
     }
 
     /// Whether anybody can log in by SCRAM.
-    pub(crate) fn offers_scram(&self) -> bool {
+    pub fn offers_scram(&self) -> bool {
         self.all(|token| token.sql.scram.is_some())
     }
 
     /// Who a client is that says `user` and answers to `nonce` by `caching_sha2_password`.
-    pub(crate) fn by_caching_sha2(
+    pub fn by_caching_sha2(
         &self,
         user: &str,
         nonce: &[u8; 20],
@@ -214,13 +214,7 @@ impl Tokens {
     }
 
     /// The same by `mysql_native_password`.
-    pub(crate) fn by_native(
-        &self,
-        user: &str,
-        nonce: &[u8; 20],
-        answer: &[u8],
-        face: &str,
-    ) -> Option<Identity> {
+    pub fn by_native(&self, user: &str, nonce: &[u8; 20], answer: &[u8], face: &str) -> Option<Identity> {
         self.find(face, |token| {
             let fits = token.sql.mysql_native.as_ref().is_some_and(|verifier| {
                 let hidden_by = Sha1::new()
@@ -234,7 +228,7 @@ impl Tokens {
     }
 
     /// Whether a client of this name can log in by `mysql_native_password`, if `native`, or by `caching_sha2_password`.
-    pub(crate) fn has_mysql(&self, user: &str, native: bool) -> bool {
+    pub fn has_mysql(&self, user: &str, native: bool) -> bool {
         self.all(|token| {
             let has = match native {
                 true => token.sql.mysql_native.is_some(),
@@ -245,7 +239,7 @@ impl Tokens {
     }
 
     /// Whether there is a token of this name, and none of them can log in by this way of MySQL's.
-    pub(crate) fn lacks_mysql(&self, user: &str, native: bool) -> bool {
+    pub fn lacks_mysql(&self, user: &str, native: bool) -> bool {
         self.all(|token| token.name == user) && !self.has_mysql(user, native)
     }
 

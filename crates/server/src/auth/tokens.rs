@@ -156,7 +156,7 @@ impl Tokens {
     }
 
     /// Who a client is before it shows a token: anybody where none is needed, else whoever its connection says.
-    pub(crate) fn before_a_word(&self, presented: &Presented, face: &str) -> Option<Identity> {
+    pub fn before_a_word(&self, presented: &Presented, face: &str) -> Option<Identity> {
         match self.required() {
             false => Some(Identity::ANYBODY),
             true if *presented == Presented::default() => None,

@@ -1,7 +1,8 @@
-//! What every face of another system is set by, and the sections of all of them.
+//! What every face of another system is set by.
 //!
-//! A face's own settings stand in its folder, as a table that [`face_settings`] reads; what all have (where it listens,
-//! who may use it, how keys become names) is added there.
+//! A face's own settings stand in its folder, as a table that [`face_settings`](crate::face_settings) reads; what all
+//! have (where it listens, who may use it, how keys become names) is added there. The sections of all of them are
+//! `sections`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,7 +47,7 @@ impl Access {
     }
 
     /// Whether nobody can use it: it asks for a token, which its protocol has no place for.
-    pub(crate) fn shuts_all_out(&self, tokens_required: bool) -> bool {
+    pub fn shuts_all_out(&self, tokens_required: bool) -> bool {
         tokens_required && !self.takes_tokens && self.auth == FaceAuth::Token
     }
 }
@@ -60,6 +61,15 @@ pub struct Keys {
     pub names: Names,
     /// Whether a key that is not known makes its sequence.
     pub create: bool,
+}
+
+impl Keys {
+    /// Every key is a name.
+    pub(super) const NONE: Keys = Keys {
+        prefix: Prefix(String::new()),
+        names: Names(BTreeMap::new()),
+        create: false,
+    };
 }
 
 /// What stands before a key to make the name of its sequence.
@@ -150,27 +160,26 @@ fn network(text: &str) -> Result<IpNet, String> {
 
 /// The settings of a face, out of its table: a type `Settings` with `access`, `keys` (where the face has keys) and a field
 /// for each row, and its rows for the whole configuration's table.
+#[macro_export]
 macro_rules! face_settings {
     (
-        $face:literal fits_main: $fits_main:literal $(takes_tokens: $takes_tokens:literal)? $(prefix: $prefix:literal)?;
+        $face:literal fits_main: $fits_main:literal $(takes_tokens: $takes_tokens:literal)? $(prefix: $prefix:literal)? $(machines_grow: $grows:ident)?;
         $($(#[doc = $doc:literal])+ $name:literal $field:ident: $type:ty = $default:literal $(in $low:literal ..= $high:literal)?;)*
     ) => {
         #[doc = concat!("What the face `", $face, "` is set by: `faces.", $face, "`.")]
         #[derive(Clone, PartialEq, Debug)]
         pub struct Settings {
             /// Who reaches it, and who may use it.
-            pub access: $crate::config::faces::Access,
+            pub access: $crate::config::Access,
             /// How keys become names.
-            pub keys: $crate::config::faces::Keys,
+            pub keys: $crate::config::Keys,
             $($(#[doc = $doc])+ pub $field: $type,)*
         }
 
         impl Default for Settings {
             #[allow(unused_imports, dead_code, reason = "a face may have neither keys nor rows of its own")]
             fn default() -> Self {
-                use $crate::config::faces::{Access, Keys};
-                use $crate::config::value::{Listen, Setting};
-                use $crate::config::words::FaceAuth;
+                use $crate::config::{Access, FaceAuth, Keys, Listen, Setting};
                 const READ: &str = "a test reads every default";
                 let takes_tokens = [$($takes_tokens,)? true][0];
                 Settings {
@@ -184,20 +193,34 @@ macro_rules! face_settings {
             }
         }
 
-        /// Its rows of the table of settings.
-        pub(crate) fn rows() -> Vec<$crate::config::row::Row<Settings>> {
-            use $crate::config::row::row;
+        impl $crate::config::Section for Settings {
+            const FACE: &'static str = $face;
+
+            fn access(&self) -> &$crate::config::Access {
+                &self.access
+            }
+
+            fn keys(&self) -> &$crate::config::Keys {
+                &self.keys
+            }
+
+            $(fn machines_grow(&self) -> bool {
+                self.$grows
+            })?
+
+            fn rows() -> Vec<$crate::config::Row<Settings>> {
+            use $crate::row;
             #[allow(unused_mut, reason = "a face may have neither keys nor rows of its own")]
             let mut rows = vec![row!(
-                Settings, concat!("faces.", $face, ".listen"), access.listen: $crate::config::value::Listen = "off", [],
+                Settings, concat!("faces.", $face, ".listen"), access.listen: $crate::config::Listen = "off", [],
                 "Where the face listens: an address, a list of addresses, `tls:ADDRESS`, `unix:PATH`, `main` for our own port of its protocol where it has its own paths there, or `off`."
             )];
             $(rows.push(row!(
-                Settings, concat!("faces.", $face, ".prefix"), keys.prefix: $crate::config::faces::Prefix = $prefix, [],
+                Settings, concat!("faces.", $face, ".prefix"), keys.prefix: $crate::config::Prefix = $prefix, [],
                 "What stands before a key to make the name of its sequence; empty: the key is the name, shared with our own clients."
             ));
             rows.push(row!(
-                Settings, concat!("faces.", $face, ".names"), keys.names: $crate::config::faces::Names = "{}", [],
+                Settings, concat!("faces.", $face, ".names"), keys.names: $crate::config::Names = "{}", [],
                 "Sequences of keys that are no names, or that have another one: `{ \"eu/order\" = \"order-eu\" }`."
             ));
             rows.push(row!(
@@ -205,11 +228,11 @@ macro_rules! face_settings {
                 "Make the sequence of an unknown key when it is first asked for, as far as `sequences.auto_create` allows."
             ));)?
             rows.push(row!(
-                Settings, concat!("faces.", $face, ".auth"), access.auth: $crate::config::words::FaceAuth = "token", [],
+                Settings, concat!("faces.", $face, ".auth"), access.auth: $crate::config::FaceAuth = "token", [],
                 "Where tokens are configured: `token` asks for one; `open` lets everybody take ids, and nobody create, move or drop."
             ));
             rows.push(row!(
-                Settings, concat!("faces.", $face, ".allow"), access.allow: Vec<ipnet::IpNet> = "", [],
+                Settings, concat!("faces.", $face, ".allow"), access.allow: Vec<$crate::config::IpNet> = "", [],
                 "Networks that clients may come from, such as `10.0.0.0/8`; empty: any."
             ));
             $(rows.push(row!(
@@ -217,7 +240,7 @@ macro_rules! face_settings {
                 concat!($($doc),+).trim_ascii_start()
             ));)*
             rows
+            }
         }
     };
 }
-pub(crate) use face_settings;

@@ -12,6 +12,7 @@ mod place;
 mod reload;
 pub(crate) mod row;
 mod scripts;
+mod sections;
 mod sha1;
 mod socket;
 mod sources;
@@ -24,13 +25,15 @@ use std::time::Duration;
 
 pub use access::WebOrigin;
 pub use faces::{Access, Keys, Names, Prefix};
+pub use ipnet::IpNet;
 pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use own_table::own_table_line;
 pub use reload::Reloaded;
-use row::row;
 pub use row::{Input, Row};
 pub use scripts::{Called, Does, Machine, Script};
+pub(crate) use sections::install;
+pub use sections::{Faces, Section, SettingsOf};
 pub use sha1::Sha1Digest;
 pub use socket::{SocketMode, SocketOwner};
 pub use sources::SourceUrls;
@@ -51,15 +54,16 @@ impl Row<Config> {
     pub fn is_reloaded(&self) -> bool {
         let limit = (self.path.starts_with("server.") || self.path.starts_with("faces."))
             && !FIXED.contains(&self.path)
-            && !self.path.ends_with(".listen");
+            && !self.path.ends_with(".listen")
+            && !self.path.ends_with(".max_request");
         limit
             || matches!(self.path, "auth.tokens" | "auth.token_file" | "log.level")
             || self.path.starts_with("audit.")
     }
 }
 
-/// What of the server is fixed at its start: what others know it by, its threads, its core dumps, the files of its sockets, and the sizes of buffers that
-/// connections share; and where it listens.
+/// What of the server is fixed at its start: what others know it by, its threads, its core dumps, the files of its
+/// sockets, and the sizes of buffers that connections share; and where it listens, and the largest request of a face.
 const FIXED: &[&str] = &[
     "server.name",
     "server.unix.mode",
@@ -67,9 +71,6 @@ const FIXED: &[&str] = &[
     "server.threads",
     "server.core_dumps",
     "server.http.max_header",
-    "server.resp.max_request",
-    "faces.mysql.max_request",
-    "faces.postgres.max_request",
 ];
 
 macro_rules! settings {
@@ -96,37 +97,12 @@ macro_rules! settings {
         pub fn keys() -> &'static [Key] {
             static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
                 let mut keys = vec![
-                    $(row!(Config, $path, $field: $type = $default, [$($low, $high)?], concat!($($doc),+).trim_ascii_start()),)*
+                    $(crate::row!(Config, $path, $field: $type = $default, [$($low, $high)?], concat!($($doc),+).trim_ascii_start()),)*
                 ];
-                keys.extend(rows_of_faces());
+                keys.extend(sections::rows());
                 keys
             });
             &KEYS
-        }
-    };
-}
-
-macro_rules! faces {
-    ($($face:ident,)*) => {
-        /// The sections of the faces of other systems.
-        #[derive(Clone, PartialEq, Debug, Default)]
-        pub struct Faces {
-            $(#[doc = concat!("`faces.", stringify!($face), "`")] pub $face: $face::Settings,)*
-        }
-
-        impl Faces {
-            /// Who reaches each, by its name, and how it reads keys.
-            pub fn all(&self) -> impl Iterator<Item = (&'static str, &Access, &Keys)> {
-                [$((stringify!($face), &self.$face.access, &self.$face.keys),)*].into_iter()
-            }
-        }
-
-        fn rows_of_faces() -> Vec<Key> {
-            let mut keys = Vec::new();
-            $(keys.extend($face::rows().into_iter().map(|row| {
-                row.of(|config: &Config| &config.faces.$face, |config: &mut Config| &mut config.faces.$face)
-            }));)*
-            keys
         }
     };
 }
@@ -324,32 +300,6 @@ settings! {
     "log.format" log_format: LogFormat = "text";
     /// The least severe records that are written: error, warn, info, debug or trace.
     "log.level" log_level: LogLevel = "info";
-}
-
-// The faces of other systems: a name for each, whose folder has its settings.
-use crate::faces::cosid::settings as cosid;
-use crate::faces::gosnowflake::settings as gosnowflake;
-use crate::faces::idgo::settings as idgo;
-use crate::faces::leaf::settings as leaf;
-use crate::faces::mysql::settings as mysql;
-use crate::faces::postgres::settings as postgres;
-use crate::faces::postgrest::settings as postgrest;
-use crate::faces::prest::settings as prest;
-use crate::faces::sonyflake::settings as sonyflake;
-use crate::faces::thrift::settings as thrift;
-use crate::faces::tinyid::settings as tinyid;
-faces! {
-    leaf,
-    tinyid,
-    cosid,
-    idgo,
-    thrift,
-    sonyflake,
-    gosnowflake,
-    mysql,
-    postgrest,
-    prest,
-    postgres,
 }
 
 /// Checks that the faces which tokens name are there.
@@ -826,38 +776,6 @@ mod tests {
         };
         let error = without_certificate.validate().unwrap_err();
         assert!(error.message.contains("no certificate to show"), "{error}");
-    }
-
-    #[test]
-    fn a_face_without_tokens_is_told_the_ways_that_it_has() {
-        let mut config = Config::default();
-        config.faces.thrift.access.listen = Listen::parse("0.0.0.0:7609").unwrap();
-        let hint = config.validate().unwrap_err().hint.unwrap();
-        assert!(
-            hint.starts_with("one of two") && hint.contains("faces.thrift.allow"),
-            "{hint}"
-        );
-        config.faces.thrift.access.auth = FaceAuth::Open;
-        assert!(config.validate().is_err());
-        config.faces.thrift.access.allow = vec!["10.0.0.0/8".parse().unwrap()];
-        assert!(config.validate().unwrap()[0].contains("networks of allow"));
-    }
-
-    #[test]
-    fn a_face_that_nobody_can_use_is_warned_of() {
-        let mut config = Config {
-            tokens: vec![any_token()],
-            ..Config::default()
-        };
-        assert_eq!(config.validate().unwrap(), [""; 0]);
-        config.faces.thrift.access.listen = Listen::parse("127.0.0.1:7609").unwrap();
-        let warnings = config.validate().unwrap();
-        assert!(
-            warnings[0].contains("set faces.thrift.auth = \"open\""),
-            "{warnings:?}"
-        );
-        config.faces.thrift.access.auth = FaceAuth::Open;
-        assert_eq!(config.validate().unwrap(), [""; 0]);
     }
 
     #[test]

@@ -85,15 +85,15 @@ impl<S: 'static> Row<S> {
 }
 
 /// Makes a [`Row`]: the path, the field it is kept in, its type, default, range and words.
+#[macro_export]
 macro_rules! row {
     ($settings:ty, $path:expr, $($field:ident).+: $type:ty = $default:expr, [$($low:literal, $high:literal)?], $doc:expr) => {{
-        use $crate::config::row::{Input, Row};
-        use $crate::config::value::Setting;
+        use $crate::config::{Input, Row, Setting};
         Row::<$settings> {
             path: $path,
             kind: <$type as Setting>::KIND,
             default: $default,
-            range: row!(@range $type $(, $low, $high)?),
+            range: $crate::row!(@range $type $(, $low, $high)?),
             doc: $doc,
             set: Box::new(|settings, input| {
                 let value = match input {
@@ -122,4 +122,3 @@ macro_rules! row {
         Some((<$type as Setting>::show_bound($low), <$type as Setting>::show_bound($high)))
     };
 }
-pub(crate) use row;

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// Says what was expected and found; `example` is shown.
-pub(crate) fn read_table(value: &toml::Value, example: &str) -> Result<toml::Table, String> {
+pub fn read_table(value: &toml::Value, example: &str) -> Result<toml::Table, String> {
     match value {
         toml::Value::Table(table) => Ok(table.clone()),
         toml::Value::String(text) if text.is_empty() => Ok(toml::Table::new()),
@@ -24,7 +24,7 @@ pub(crate) fn read_table(value: &toml::Value, example: &str) -> Result<toml::Tab
 }
 
 /// A table as TOML writes it in one line, of what stands on the two sides of each `=`.
-pub(crate) fn show_table(entries: impl Iterator<Item = (String, String)>) -> String {
+pub fn show_table(entries: impl Iterator<Item = (String, String)>) -> String {
     let entries: Vec<String> = entries.map(|(key, value)| format!("{key} = {value}")).collect();
     match entries.is_empty() {
         true => "{}".to_string(),
@@ -34,7 +34,7 @@ pub(crate) fn show_table(entries: impl Iterator<Item = (String, String)>) -> Str
 
 /// An entry that is a table of texts itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'t> {
+pub struct Entry<'t> {
     key: &'t str,
     table: &'t toml::Table,
 }
@@ -44,7 +44,7 @@ impl<'t> Entry<'t> {
     ///
     /// # Errors
     /// It is no table, or holds something else.
-    pub(crate) fn of(key: &'t str, value: &'t toml::Value, known: &[&str]) -> Result<Self, String> {
+    pub fn of(key: &'t str, value: &'t toml::Value, known: &[&str]) -> Result<Self, String> {
         let Some(table) = value.as_table() else {
             let found = value.type_str();
             return Err(format!(
@@ -62,7 +62,7 @@ impl<'t> Entry<'t> {
     ///
     /// # Errors
     /// It is something else.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'t str>, String> {
+    pub fn text(&self, name: &str) -> Result<Option<&'t str>, String> {
         let Some(value) = self.table.get(name) else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl<'t> Entry<'t> {
     }
 
     /// A refusal of it.
-    pub(crate) fn refusal(&self, why: impl std::fmt::Display) -> String {
+    pub fn refusal(&self, why: impl std::fmt::Display) -> String {
         format!("{:?}: {why}", self.key)
     }
 }

@@ -475,7 +475,7 @@ fn or(word: &'static str) -> impl Fn(String) -> String {
 }
 
 /// A text as a TOML basic string.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 

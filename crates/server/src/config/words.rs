@@ -143,7 +143,7 @@ impl Setting for LogLevel {
 }
 
 /// The value of one of a few words.
-pub(crate) fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
+pub fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
     names
         .iter()
         .find(|(name, _)| *name == text)
@@ -155,7 +155,7 @@ pub(crate) fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<
 }
 
 /// The word of a value.
-pub(crate) fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
+pub fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
     quoted(
         names
             .iter()

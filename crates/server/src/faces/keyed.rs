@@ -15,11 +15,15 @@ use crate::transport::Peer;
 use crate::turn::take_in_turns;
 
 /// Takes numbers for one client of a face.
-pub(crate) struct Keyed<'a> {
-    pub(crate) thread: &'a Rc<ServingThread>,
-    pub(crate) keys: &'a Keys,
-    pub(crate) who: &'a Identity,
-    pub(crate) peer: Peer,
+pub struct Keyed<'a> {
+    /// The thread that serves the client.
+    pub thread: &'a Rc<ServingThread>,
+    /// How the face reads keys.
+    pub keys: &'a Keys,
+    /// Who asks.
+    pub who: &'a Identity,
+    /// Where it asks from.
+    pub peer: Peer,
 }
 
 impl Keyed<'_> {
@@ -27,7 +31,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// [`Code::NotFound`] for a key that is not known, and what the store says; runs handed out before are used up.
-    pub(crate) async fn take(&self, key: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<()> {
+    pub async fn take(&self, key: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<()> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
@@ -48,7 +52,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// As [`Keyed::take`].
-    pub(crate) async fn take_one(&self, key: &[u8]) -> Answer<i64> {
+    pub async fn take_one(&self, key: &[u8]) -> Answer<i64> {
         let mut number = 0;
         self.take(key, 1, |run| number = run.first).await?;
         Ok(number)
@@ -58,7 +62,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound, and what has other steps than 1.
-    pub(crate) async fn take_counted(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
+    pub async fn take_counted(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
@@ -71,7 +75,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound.
-    pub(crate) async fn take_spanning(&self, key: &[u8], span: u64) -> Answer<Run> {
+    pub async fn take_spanning(&self, key: &[u8], span: u64) -> Answer<Run> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
@@ -85,7 +89,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// [`Code::NotFound`]: it cannot have one; and what the store says.
-    pub(crate) async fn exists(&self, key: &[u8]) -> Answer<bool> {
+    pub async fn exists(&self, key: &[u8]) -> Answer<bool> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.thread.exists(name).await
@@ -95,7 +99,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// [`Code::NotFound`] for a key that is not known, and what the store says.
-    pub(crate) async fn find(&self, key: &[u8]) -> Answer<SequenceInfo> {
+    pub async fn find(&self, key: &[u8]) -> Answer<SequenceInfo> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Read, What::Named(name))?;
@@ -107,7 +111,7 @@ impl Keyed<'_> {
     ///
     /// # Errors
     /// [`Code::NotFound`]: it cannot have one; the log says why, once a minute.
-    pub(crate) fn name<'b>(&self, key: &[u8], buffer: &'b mut NameBuffer) -> Answer<&'b [u8]> {
+    pub fn name<'b>(&self, key: &[u8], buffer: &'b mut NameBuffer) -> Answer<&'b [u8]> {
         joined(self.keys, key, buffer).ok_or_else(|| self.unknown(key, "it is empty or too long"))
     }
 
@@ -146,7 +150,7 @@ impl Keyed<'_> {
 /// The name of a key's sequence: the one that is listed for it, else the key behind the prefix. `None`: it is empty or too
 /// long.
 #[inline]
-pub(crate) fn joined<'b>(keys: &Keys, key: &[u8], buffer: &'b mut NameBuffer) -> Option<&'b [u8]> {
+pub fn joined<'b>(keys: &Keys, key: &[u8], buffer: &'b mut NameBuffer) -> Option<&'b [u8]> {
     let listed = (!keys.names.0.is_empty())
         .then(|| keys.names.0.get(std::str::from_utf8(key).ok()?))
         .flatten();
@@ -162,7 +166,7 @@ const NAME_BYTES_MAX: usize = 128;
 
 /// Where a name is put together.
 #[derive(Debug)]
-pub(crate) struct NameBuffer {
+pub struct NameBuffer {
     bytes: [u8; NAME_BYTES_MAX],
     len: usize,
 }

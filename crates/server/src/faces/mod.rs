@@ -1,35 +1,21 @@
-//! The faces: one folder and one row of [`FACES`] for each. Listening, accepting, limits, deadlines, counters, labels,
+//! The faces: one folder and one row for each, [`OWN`] and those that are installed. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
-pub(crate) mod cosid;
-pub(crate) mod gosnowflake;
 pub mod grpc;
 pub mod http;
-pub(crate) mod idgo;
-mod json_number;
 pub(crate) mod keyed;
-pub(crate) mod leaf;
-pub mod mysql;
-pub(crate) mod pooled;
-pub mod postgres;
-pub(crate) mod postgrest;
-pub(crate) mod prest;
-mod qualified;
+pub(crate) mod machines;
 pub mod resp;
 pub mod scripts;
-pub(crate) mod sonyflake;
-pub(crate) mod sql;
-pub mod thrift;
-pub(crate) mod tinyid;
 pub(crate) mod web;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mintage_ledger::{LedgerError, Name, PoolKind};
 
-use crate::config::{Access, Config, Listen};
+use crate::config::{self, Access, Config, Listen, SettingsOf};
 use crate::connection::Connection;
 use crate::error::Answer;
 use crate::metrics::{Exposition, FACES_MAX, FaceId};
@@ -56,12 +42,17 @@ pub struct Face {
     /// A command that tries it at an address, for the banner.
     pub example: fn(&Endpoint) -> String,
     /// The pools that it takes ids from; those that are missing are made when the server starts.
-    pub(crate) pools: fn(&Config) -> Vec<NeededPool>,
-    pub(crate) serves: Serves,
+    pub pools: fn(&Config) -> Vec<NeededPool>,
+    /// How it serves its connections.
+    pub serves: Serves,
+    /// Its settings, where it is one of another system.
+    pub settings: Option<SettingsOf>,
+    /// What it tells of beside requests and connections.
+    pub told: Option<fn(&Shared, &mut Exposition)>,
     /// What it is for our own port of HTTP, where it may share that.
-    pub(crate) foreign: Option<&'static web::foreign::Foreign>,
+    pub foreign: Option<&'static web::foreign::Foreign>,
     /// What answers calls of gRPC on our own port of HTTP.
-    pub(crate) calls: Option<web::rpc::Call>,
+    pub calls: Option<web::rpc::Call>,
 }
 
 impl Face {
@@ -79,7 +70,7 @@ impl Face {
     }
 
     /// Who reaches it, where it is one of another system.
-    pub(crate) fn access<'c>(&self, config: &'c Config) -> Option<&'c Access> {
+    pub fn access<'c>(&self, config: &'c Config) -> Option<&'c Access> {
         let found = config.faces.all().find(|(name, ..)| *name == self.name);
         found.map(|(_, access, _)| access)
     }
@@ -92,10 +83,11 @@ impl Face {
 
 /// A pool that a face takes ids from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct NeededPool {
-    pub(crate) name: String,
+pub struct NeededPool {
+    /// What it is called.
+    pub name: String,
     /// The preset whose layout it is made with.
-    pub(crate) preset: &'static str,
+    pub preset: &'static str,
 }
 
 /// Makes the pools that faces need and that are not there.
@@ -104,7 +96,7 @@ pub(crate) struct NeededPool {
 /// What the store says.
 pub(crate) async fn make_pools(service: &Service) -> Answer<()> {
     let config = service.config();
-    let serving = FACES.iter().filter(|face| !(face.listen)(&config).is_off());
+    let serving = all().filter(|face| !(face.listen)(&config).is_off());
     for needed in serving.flat_map(|face| (face.pools)(&config)) {
         let name = Name::from_bytes(needed.name.as_bytes()).expect("a face's pool has a name");
         if service.has_pool(&name).await? {
@@ -143,26 +135,26 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How a face serves its connections.
 #[derive(Debug)]
-pub(crate) struct Serves {
+pub struct Serves {
     /// The largest request that is read into a buffer, in bytes.
-    pub(crate) request_bytes: fn(&Config) -> usize,
+    pub request_bytes: fn(&Config) -> usize,
     /// How long a connection may wait for what.
-    pub(crate) deadlines: fn(&Config) -> Deadlines,
+    pub deadlines: fn(&Config) -> Deadlines,
     /// The same for a place that is kept for questions about the server's health, where it answers such.
-    pub(crate) health_deadlines: Option<fn(&Config) -> Deadlines>,
+    pub health_deadlines: Option<fn(&Config) -> Deadlines>,
     /// What a connection beyond the limit is told.
-    pub(crate) too_many: &'static [u8],
+    pub too_many: &'static [u8],
     /// What a client is told that speaks in clear where TLS is spoken.
-    pub(crate) in_clear: &'static [u8],
+    pub in_clear: &'static [u8],
     /// The names of its protocols, where TLS agrees on one (ALPN).
-    pub(crate) protocols: Protocols,
+    pub protocols: Protocols,
     /// Serves a connection in a task of its own, on this thread.
-    pub(crate) begin: fn(Connection),
+    pub begin: fn(Connection),
 }
 
 /// What TLS agrees on besides the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Protocols {
+pub enum Protocols {
     /// `h2` and `http/1.1`.
     Http,
     /// None: the protocol has no name there.
@@ -181,38 +173,49 @@ impl Protocols {
     }
 }
 
-/// Every face.
-pub static FACES: &[Face] = &[
-    // Our own, then those of other systems.
-    http::FACE,
-    resp::FACE,
-    grpc::FACE,
-    leaf::FACE,
-    tinyid::FACE,
-    cosid::FACE,
-    idgo::FACE,
-    thrift::FACE,
-    sonyflake::FACE,
-    gosnowflake::FACE,
-    mysql::FACE,
-    postgrest::FACE,
-    prest::FACE,
-    postgres::FACE,
-];
+/// Our own.
+static OWN: &[Face] = &[http::FACE, resp::FACE, grpc::FACE];
 
-const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
+/// Those of other systems, which the program names that is put together with them.
+static FOREIGN: OnceLock<&'static [Face]> = OnceLock::new();
+
+/// Says which faces of other systems there are. It comes before any configuration is made: what stands in the table of
+/// settings, and how faces are counted, follows from it. To say the same again changes nothing.
+///
+/// # Panics
+/// There are others already, too many, or a configuration was made without any.
+pub fn install(foreign: &'static [Face]) {
+    assert!(
+        OWN.len() + foreign.len() <= FACES_MAX,
+        "counters have room for every face"
+    );
+    let mut is_first = false;
+    let installed = FOREIGN.get_or_init(|| {
+        let settings = foreign.iter().filter_map(|face| face.settings).collect();
+        is_first = config::install(settings);
+        assert!(is_first, "faces are installed before a configuration is made");
+        foreign
+    });
+    assert!(std::ptr::eq(*installed, foreign), "other faces were installed");
+}
+
+/// Every face: our own, then those of other systems.
+pub fn all() -> impl Iterator<Item = &'static Face> + Clone {
+    OWN.iter().chain(FOREIGN.get().copied().unwrap_or_default())
+}
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[
-    thrift::agents::expose,
-    postgres::catalogue::expose,
-    crate::tls::expose,
-    crate::auth::expose,
-];
+pub(crate) fn tell(shared: &Shared, out: &mut Exposition) {
+    all()
+        .filter_map(|face| face.told)
+        .for_each(|told| told(shared, out));
+    crate::tls::expose(shared, out);
+    crate::auth::expose(shared, out);
+}
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {
-    FACES.iter().enumerate().map(|(at, face)| (FaceId::new(at), face))
+    all().enumerate().map(|(at, face)| (FaceId::new(at), face))
 }
 
 /// The faces that are not off, and our own, with what each is counted by.
@@ -221,13 +224,13 @@ pub(crate) fn serving(config: &Config) -> impl Iterator<Item = (FaceId, &'static
 }
 
 /// What a face is called.
-pub(crate) fn name(id: FaceId) -> &'static str {
-    FACES[id.at()].name
+pub fn name(id: FaceId) -> &'static str {
+    all().nth(id.at()).expect("a face of this program").name
 }
 
 /// The faces whose requests our own port of HTTP answers too.
 pub(crate) fn sharing(config: &Config) -> Vec<&'static str> {
-    let sharing = FACES.iter().filter(|face| face.shares_our_port(config));
+    let sharing = all().filter(|face| face.shares_our_port(config));
     sharing.map(|face| face.name).collect()
 }
 
@@ -239,37 +242,6 @@ pub(crate) fn calls(config: &Config) -> Option<web::rpc::Calls> {
 
 /// The largest request of any face, in bytes.
 pub(crate) fn request_bytes(config: &Config) -> usize {
-    let all = FACES.iter().map(|face| (face.serves.request_bytes)(config));
+    let all = all().map(|face| (face.serves.request_bytes)(config));
     all.max().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_fits_the_settings() {
-        let config = Config::default();
-        for face in FACES {
-            let path = format!("{}.listen", face.section);
-            let key = crate::config::keys().iter().find(|key| key.path == path);
-            let listen = (face.listen)(&config);
-            assert_eq!(
-                (key.expect("it is a setting").listen)(&config),
-                Some(listen),
-                "{path}"
-            );
-            // It is off, or where its row says.
-            let expected = format!("127.0.0.1:{}", face.port);
-            let given: Vec<String> = listen.endpoints.iter().map(ToString::to_string).collect();
-            assert!(listen.is_off() || listen.main || given == [expected], "{path}");
-            let shares = face.access(&config).is_some_and(|access| access.fits_main);
-            assert_eq!(shares, face.foreign.is_some(), "{}", face.name);
-            let others = FACES.iter().filter(|other| other.port == face.port);
-            assert_eq!(others.count(), 1, "port {}", face.port);
-            for pool in (face.pools)(&config) {
-                assert!(mintage::preset(pool.preset).is_some(), "{}", pool.preset);
-            }
-        }
-    }
 }

@@ -181,7 +181,7 @@ impl Service {
 
     /// Whether anybody is limited in what he may ask for in a second.
     #[inline]
-    pub(crate) fn has_limits(&self) -> bool {
+    pub fn has_limits(&self) -> bool {
         self.limits.is_on()
     }
 
@@ -190,7 +190,7 @@ impl Service {
     /// # Errors
     /// [`Code::RateLimited`]: it has asked for too much lately.
     #[inline]
-    pub(crate) fn admit(&self, who: &Identity, peer: Peer) -> Answer<()> {
+    pub fn admit(&self, who: &Identity, peer: Peer) -> Answer<()> {
         match self.limits.is_on() {
             true => self.limits.admit(who.measure(), peer),
             false => Ok(()),
@@ -199,7 +199,7 @@ impl Service {
 
     /// Notes how many ids a client asks for.
     #[inline]
-    pub(crate) fn spend(&self, who: &Identity, peer: Peer, ids: u64) {
+    pub fn spend(&self, who: &Identity, peer: Peer, ids: u64) {
         if self.limits.is_on() {
             self.limits.spend(who.measure(), peer, ids);
         }
@@ -224,7 +224,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Code::Unavailable`] where nothing can be looked for.
-    pub(crate) async fn found(&self) -> Answer<Arc<Found>> {
+    pub async fn found(&self) -> Answer<Arc<Found>> {
         self.lookout.found(&self.ledger, self.names_shown()).await
     }
 
@@ -237,7 +237,7 @@ impl Service {
     ///
     /// # Errors
     /// What `work` says; [`Code::Unavailable`] where it cannot be done.
-    pub(crate) async fn aside<T, W>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> W) -> Answer<T>
+    pub async fn aside<T, W>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> W) -> Answer<T>
     where
         T: Send + 'static,
         W: Future<Output = Answer<T>> + Send + 'static,
@@ -246,7 +246,7 @@ impl Service {
     }
 
     /// A wrong token was shown: counts it, and answers how long its answer waits.
-    pub(crate) fn delay_of_wrong_token(&self, peer: Peer) -> Duration {
+    pub fn delay_of_wrong_token(&self, peer: Peer) -> Duration {
         self.log.note(Noise::WrongToken, peer);
         self.config().wrong_token_delay * self.failures.note(peer)
     }
@@ -280,11 +280,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Code::NotFound`], and those of [`Service::create`].
-    pub(crate) async fn create_by_use(
-        &self,
-        name: &Name,
-        spec: &SequenceSpec,
-    ) -> Answer<(SequenceInfo, bool)> {
+    pub async fn create_by_use(&self, name: &Name, spec: &SequenceSpec) -> Answer<(SequenceInfo, bool)> {
         let existed = self.find(name).await?.is_some();
         if !existed {
             self.check_not_begun(name).await?;
@@ -394,7 +390,7 @@ impl Service {
     ///
     /// # Errors
     /// What the store says.
-    pub(crate) async fn has_pool(&self, name: &Name) -> Answer<bool> {
+    pub async fn has_pool(&self, name: &Name) -> Answer<bool> {
         match self.ledger.pool_or_default(name).await {
             Ok(_) => Ok(true),
             Err(LedgerError::NoPool { .. } | LedgerError::NoAutoCreate { .. }) => Ok(false),
@@ -511,10 +507,11 @@ impl Service {
     /// [`Code::Conflict`], and what the store says.
     async fn check_not_begun(&self, name: &Name) -> Answer<()> {
         let config = self.config();
-        let Some(segment) = name.as_str().strip_prefix(&*config.faces.cosid.keys.prefix.0) else {
+        let prefix = &config.faces.keys_of("cosid").prefix.0;
+        let Some(segment) = name.as_str().strip_prefix(&**prefix) else {
             return Ok(());
         };
-        if config.faces.cosid.keys.prefix.0.is_empty() {
+        if prefix.is_empty() {
             return Ok(());
         }
         let Ok(older) = Name::new(format!("cosid:{{{segment}}}.adder")) else {
@@ -615,7 +612,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Code::NotFound`], and what the store says.
-    pub(crate) async fn worker_of(&self, pool: &[u8]) -> Answer<(Arc<Pool>, u64)> {
+    pub async fn worker_of(&self, pool: &[u8]) -> Answer<(Arc<Pool>, u64)> {
         let pool = self.pool(pool).await?;
         let worker = pool.hold_worker().await.map_err(from_ledger)?;
         Ok((pool, worker))

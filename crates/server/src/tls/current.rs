@@ -34,7 +34,7 @@ struct Shown {
 
 /// What one handshake is done with.
 #[derive(Clone, Debug)]
-pub(crate) struct Handshake {
+pub struct Handshake {
     pub(super) config: Arc<ServerConfig>,
     /// Whose certificates let the client in, where it is asked for one.
     pub(super) authorities: Option<Arc<Authorities>>,
@@ -42,7 +42,7 @@ pub(crate) struct Handshake {
 
 /// The certificates that are shown now; others take their place while connections go on.
 #[derive(Debug, Default)]
-pub(crate) struct Current(RwLock<Option<Shown>>);
+pub struct Current(RwLock<Option<Shown>>);
 
 /// What a look at the files came to.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Current {
     }
 
     /// What the next handshake is done with.
-    pub(crate) fn handshake(&self, protocols: Protocols) -> Option<Handshake> {
+    pub fn handshake(&self, protocols: Protocols) -> Option<Handshake> {
         let shown = self.0.read().expect("no panic while held");
         let shown = shown.as_ref()?;
         let config = match protocols {
@@ -136,7 +136,7 @@ impl Current {
     }
 
     /// What the server's certificate is known by where a login is bound to it (`tls-server-end-point`, RFC 5929).
-    pub(crate) fn end_point(&self) -> Option<Arc<[u8]>> {
+    pub fn end_point(&self) -> Option<Arc<[u8]>> {
         let shown = self.0.read().expect("no panic while held");
         shown.as_ref()?.end_point.clone()
     }

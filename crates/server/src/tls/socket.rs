@@ -14,7 +14,7 @@ use super::admission::Admission;
 /// A connection with TLS. Once its client's certificate has ended, whatever the face, it reads as one whose client has gone:
 /// no request is taken from it, and nothing more is written to it.
 #[derive(Debug)]
-pub(crate) struct TlsSocket {
+pub struct TlsSocket {
     socket: TlsStream<TcpStream>,
     /// `None`: the client has shown no certificate.
     admission: Option<Admission>,
@@ -34,7 +34,7 @@ impl TlsSocket {
         self.socket.get_ref().0
     }
 
-    pub(crate) fn tls(&self) -> &ServerConnection {
+    pub fn tls(&self) -> &ServerConnection {
         self.socket.get_ref().1
     }
 

@@ -533,7 +533,7 @@ fn ids_are_explained() {
     assert!(
         tried
             .iter()
-            .any(|t| t["format"] == "ulid" && t["why"] == "5 characters, this form has 26")
+            .any(|t| t["format"] == "ulid" && t["why"] == "5 characters, 26 are needed")
     );
 }
 

@@ -1,40 +1,25 @@
 //! The server's tests through its public doors, as one program: one link, and tests of all files side by side.
 //!
-//! `cargo test -p mintage-server --test it face_postgres::` runs those of one file.
+//! `cargo test -p mintage-server --test it http::` runs those of one file.
 #![allow(clippy::unwrap_used)]
 
-mod by_use;
-mod certificates;
 mod common;
 mod console;
 mod currval;
-mod disputed_clock;
-mod every_face;
 mod explain;
-mod face_cosid;
-mod face_gosnowflake;
-mod face_idgo;
-mod face_leaf;
-mod face_mysql;
-mod face_mysql_libraries;
-mod face_postgres;
-mod face_postgrest;
-mod face_prest;
-mod face_sonyflake;
-mod face_tinyid;
 mod faults;
-mod histories;
 mod http;
-mod kept;
 mod live;
 mod nouns;
 mod origin;
-mod originals;
 mod pools;
 mod resp;
-mod rights;
 mod series;
-mod stops;
+
+/// The configuration that the tests begin with.
+fn config() -> mintage_server::config::Config {
+    mintage_server::config::Config::default()
+}
 
 /// A file that no `mod` names would not be compiled, and nobody would miss it.
 #[test]

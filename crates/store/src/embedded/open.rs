@@ -169,10 +169,7 @@ fn load(
     // What the witness was found with, before anything here adds to it. Looked at first: halves of a backup that was
     // taken of a running store are damaged as well, and mending that would not make them any newer.
     let lsn = testimony.scan.header.base_lsn + testimony.scan.next;
-    let kept = match tuning.any_inode {
-        true => None,
-        false => check_reached(&folder, before.reached.as_ref(), lsn)?,
-    };
+    let kept = kept_reached(&folder, &before, &tuning, lsn)?;
     let found = compare(&database, &meta, &testimony).map_err(|e| refuse(folder.path(), e.into()))?;
     refuse_findings(&folder, &found)?;
 
@@ -334,6 +331,20 @@ pub(super) fn check_reached(
         Some(noted) => Reached::find(folder.path(), noted, lsn).map(Some),
         // A folder of an older program, which may have been put back over one of this.
         None => reached::list_of(folder.path(), lsn).map(|_| None),
+    }
+}
+
+/// The file of before, if it goes on being the folder's: a restore that is refused leaves what was sound as it was.
+fn kept_reached(
+    folder: &Folder,
+    before: &Identity,
+    tuning: &Tuning,
+    lsn: u64,
+) -> Result<Option<Reached>, StoreError> {
+    match (tuning.any_inode, &before.reached) {
+        (true, Some(noted)) if tuning.stays_copy => Ok(Reached::find(folder.path(), noted, lsn).ok()),
+        (true, _) => Ok(None),
+        (false, noted) => check_reached(folder, noted.as_ref(), lsn),
     }
 }
 

@@ -27,6 +27,10 @@ fn isbn(text: &str, _: Timestamp) -> Option<Found> {
         return None;
     }
     let punctuated = text.contains('-');
+    // The last group is the check digit.
+    if punctuated && text.rsplit('-').next().is_none_or(|last| last.len() != 1) {
+        return None;
+    }
     let digits = text.bytes().filter(|byte| *byte != b'-');
     let value = |byte: u8| if byte == b'X' { 10 } else { u32::from(byte - b'0') };
     let count = digits.clone().count();

@@ -30,6 +30,18 @@ pub(super) const IPFS: Foreign = Foreign {
 };
 
 fn digest(text: &str, _: Timestamp) -> Option<Found> {
+    let container = text.rsplit_once('@').map_or(text, |(_, digest)| digest);
+    if let Some(text) = container
+        .strip_prefix("sha256:")
+        .filter(|text| text.len() == 64 && super::is_lower_hex(text))
+    {
+        let details = Details::default().text("function", "SHA-256").text("hash", text);
+        return Some(Found::new(
+            0.98,
+            "the form of a digest of a container's image or layer",
+            details,
+        ));
+    }
     let (functions, confidence) = match text.len() {
         32 => ("MD5", 0.6),
         40 => ("SHA-1 (a commit of git), RIPEMD-160", 0.85),

@@ -5,9 +5,13 @@
 
 mod address;
 mod catalogue;
+mod clock;
+mod cloud;
 mod digest;
 mod moment;
+mod names;
 mod prefixed;
+mod proved;
 mod trace;
 mod web;
 
@@ -86,6 +90,40 @@ pub static FOREIGN: &[Foreign] = &[
     web::SPOTIFY,
     catalogue::ISBN,
     catalogue::ASIN,
+    proved::CARD,
+    proved::IMEI,
+    proved::GTIN,
+    proved::ISSN,
+    proved::IBAN,
+    proved::ISIN,
+    proved::LEI,
+    proved::VIN,
+    proved::ORCID,
+    proved::TRACKING,
+    clock::CLOCK,
+    cloud::ARN,
+    cloud::AWS_RESOURCE,
+    cloud::AZURE,
+    cloud::GOOGLE_CLOUD,
+    cloud::GID,
+    cloud::SALESFORCE,
+    cloud::TWILIO,
+    cloud::KUBERNETES,
+    cloud::ELASTICSEARCH,
+    cloud::GITHUB_NODE,
+    cloud::SECRET,
+    cloud::AI_API,
+    cloud::REQUEST,
+    names::DOI,
+    names::IMDB,
+    names::PUBMED,
+    names::ARXIV,
+    names::CVE,
+    names::PHONE,
+    names::REFERENCE,
+    names::DATE,
+    names::HDFS,
+    names::JWT,
 ];
 
 /// Reads `text` by every row.

@@ -42,7 +42,11 @@ fn read(text: &str, now: Timestamp) -> Option<Found> {
         ("ms", true) => 0.7,
         // Snowflakes are as long; clocks that tell less end in zeros.
         ("µs", true) => 0.58,
+        // Before 2012 hardly anything counted so finely; Snowflakes of today are as large.
+        (_, true) if number < 1_325_376_000_000_000_000 => 0.3,
         (_, true) if round(1_000_000) => 0.65,
+        // As a spreadsheet leaves a longer number: a clock gives three zeros or six.
+        (_, true) if round(10_000) => 0.5,
         (_, true) if round(1000) => 0.62,
         (_, true) => 0.3,
         (_, false) => 0.05,

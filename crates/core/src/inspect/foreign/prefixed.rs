@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::{Foreign, Found, Mix, is_base62};
 use crate::format::{Details, crc32, log2};
 use crate::inspect::IdTime;
+use crate::inspect::rank::is_wordy;
 use crate::text::radix;
 use crate::time::Timestamp;
 
@@ -161,6 +162,11 @@ fn stripe(text: &str, _: Timestamp) -> Option<Found> {
     if !is_base62(random) || random.len() < 8 || !(mix.digit && (mix.upper || mix.lower)) {
         return None;
     }
+    // Of other makers: Stripe's have both cases.
+    let others = random.len() >= 20 && mix.upper != mix.lower || prefix == "req" && random.starts_with("01");
+    if others {
+        return None;
+    }
     let mut details = Details::default().text("object", *object);
     if let Some(mode) = mode {
         details = details.text("mode", mode);
@@ -224,7 +230,7 @@ fn slack(text: &str, _: Timestamp) -> Option<Found> {
         // So begin Amazon's numbers, too.
         true if text.starts_with('B') => 0.45,
         true => 0.6,
-        false => 0.25,
+        false => 0.08,
     };
     let why = "a letter for the object, then capitals and digits, as Slack has them";
     let details = Details::default().text("object", object);
@@ -297,7 +303,8 @@ fn prefixed(text: &str, _: Timestamp) -> Option<Found> {
         && prefix.bytes().all(name)
         && is_base62(random)
         && (6..=200).contains(&random.len());
-    if !sound {
+    // One that lacks a character of a TypeID, or has one too many, is not a whole id of another kind.
+    if !sound || crate::inspect::near::is_nearly_typeid(text) {
         return None;
     }
     let mix = Mix::of(random);
@@ -305,6 +312,7 @@ fn prefixed(text: &str, _: Timestamp) -> Option<Found> {
     let confidence = match (mix.digit, mix.upper, mix.lower) {
         // Whose prefix it is says more than that it is one, whether or not the checksum fits.
         _ if opened_by(prefix, random).is_some() => 0.1,
+        _ if is_wordy(random) && random.len() < 20 => 0.02,
         (true, true, true) => 0.75,
         (true, _, _) if mix.upper || mix.lower => match random.len() {
             12.. => 0.6,

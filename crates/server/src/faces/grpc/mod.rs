@@ -60,6 +60,8 @@ pub(super) const FACE: Face = Face {
     serves: Serves {
         ..web::serves(|connection| web::begin(connection, Alone))
     },
+    settings: None,
+    told: None,
     foreign: None,
     calls: Some(CALL),
 };

@@ -96,7 +96,10 @@ mod tests {
             std::fs::write(crate_folder.join("src/faces/grpc/mint.bin"), &compiled).unwrap();
         }
         let is_kept = compiled == DESCRIPTORS;
-        assert!(is_kept, "proto/ has changed: MINT_TEST_UPDATE=1 writes crates/server/src/faces/grpc/mint.bin");
+        assert!(
+            is_kept,
+            "proto/ has changed: MINT_TEST_UPDATE=1 writes crates/server/src/faces/grpc/mint.bin"
+        );
     }
 
     #[test]

@@ -254,13 +254,7 @@ fn leave_out_what_has_not_come(explained: &mut Explained) {
 /// What is told of ids of which no record is kept.
 fn no_record(input: &str, known: &[Reading]) -> String {
     let Some(reading) = known.first() else {
-        return match mintage::no_id(input) {
-            Some(instead) => format!("it is not an id: {instead}"),
-            None => match mintage::refusals(input).first() {
-                Some(nearest) => format!("it is not known; as {}: {}", nearest.format, nearest.why),
-                None => "it is not known".to_string(),
-            },
-        };
+        return format!("it is {}", mintage::fault(input));
     };
     let kept = "no record is kept of ids of this kind, which are made without a store";
     match reading.time {

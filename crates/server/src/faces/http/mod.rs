@@ -81,6 +81,8 @@ pub(super) const FACE: Face = Face {
         health_deadlines: Some(web::health_deadlines),
         ..web::serves(|connection| web::begin(connection, Own))
     },
+    settings: None,
+    told: None,
     foreign: None,
     calls: None,
 };
@@ -297,10 +299,10 @@ const PAGE_BYTES: u64 = 256 * 1024;
 
 /// A request as it was read.
 struct Asked<'r> {
-    head: &'r Head<'r>,
+    pub head: &'r Head<'r>,
     query: &'r Query<'r>,
     route: &'r Route<'r>,
-    body: &'r [u8],
+    pub body: &'r [u8],
     /// That of a file to be looked at.
     turn: Option<audit::FileTurn>,
 }

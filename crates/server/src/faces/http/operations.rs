@@ -321,9 +321,7 @@ fn count_connections(thread: &Rc<ServingThread>, out: &mut Exposition) {
             out.sample("mint_face_requests_total", &labels, count as f64);
         }
     }
-    for count in faces::COUNTS {
-        count(thread.shared(), out);
-    }
+    faces::tell(thread.shared(), out);
     out.metric(
         "mint_unread_bytes",
         "gauge",

@@ -32,7 +32,7 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
 }
 
 /// Begins to serve a connection, in a task of its own.
-pub(crate) fn begin(connection: connection::Connection, dialect: &'static Dialect) {
+pub fn begin(connection: connection::Connection, dialect: &'static Dialect) {
     drop(tokio::task::spawn_local(serve(connection, dialect)));
 }
 
@@ -112,7 +112,7 @@ struct Connection {
     turn: Turn,
     known: FrameLimits,
     unknown: FrameLimits,
-    thread: Rc<ServingThread>,
+    pub thread: Rc<ServingThread>,
 }
 
 impl Connection {

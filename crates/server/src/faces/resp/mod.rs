@@ -40,12 +40,14 @@ pub(super) const FACE: Face = Face {
     },
     pools: |_| Vec::new(),
     serves: SERVES,
+    settings: None,
+    told: None,
     foreign: None,
     calls: None,
 };
 
 /// How a face of the Redis protocol serves its connections.
-pub(super) const SERVES: Serves = Serves {
+pub const SERVES: Serves = Serves {
     request_bytes: |config| config.resp_max_request.0,
     deadlines: connection::deadlines,
     health_deadlines: None,
@@ -56,7 +58,7 @@ pub(super) const SERVES: Serves = Serves {
 };
 
 /// How redis-cli is told where to connect.
-pub(super) fn at(address: &SocketAddr) -> String {
+pub fn at(address: &SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_loopback() && ip.is_ipv4() => format!("-p {}", address.port()),
         ip => format!("-h {ip} -p {}", address.port()),

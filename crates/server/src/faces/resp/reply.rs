@@ -9,7 +9,7 @@ use crate::metrics::{FaceId, ThreadCounters};
 
 /// Writes answers behind each other; one buffer per round of requests, sent with one write.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub struct Reply {
     out: Vec<u8>,
     /// What was counted of it before it was made.
     held: Option<HeldBytes>,
@@ -41,7 +41,7 @@ impl Reply {
     }
 
     /// Says whether what was asked for has changed anything.
-    pub(crate) fn has_changed(&mut self, changed: bool) {
+    pub fn has_changed(&mut self, changed: bool) {
         self.changed = changed;
     }
 
@@ -91,7 +91,7 @@ impl Reply {
 
     /// `:n`.
     #[inline]
-    pub(crate) fn integer(&mut self, n: i64) {
+    pub fn integer(&mut self, n: i64) {
         self.out.push(b':');
         self.number(n);
         self.end_line();
@@ -99,12 +99,12 @@ impl Reply {
 
     /// One `:n` after the other.
     #[inline]
-    pub(crate) fn integers(&mut self, run: mintage::Run) {
+    pub fn integers(&mut self, run: mintage::Run) {
         digits::write(&mut self.out, run);
     }
 
     /// `+text`.
-    pub(crate) fn simple(&mut self, text: &str) {
+    pub fn simple(&mut self, text: &str) {
         self.out.push(b'+');
         self.out.extend_from_slice(text.as_bytes());
         self.end_line();
@@ -120,7 +120,7 @@ impl Reply {
     }
 
     /// A number as a bulk string.
-    pub(crate) fn bulk_number(&mut self, n: impl itoa::Integer) {
+    pub fn bulk_number(&mut self, n: impl itoa::Integer) {
         self.bulk(itoa::Buffer::new().format(n).as_bytes());
     }
 
@@ -144,7 +144,7 @@ impl Reply {
     }
 
     /// Nothing, in the words of version 2 whatever is spoken.
-    pub(crate) fn null_bulk(&mut self) {
+    pub fn null_bulk(&mut self) {
         self.out.extend_from_slice(b"$-1\r\n");
     }
 
@@ -183,7 +183,7 @@ impl Reply {
     }
 
     /// An error in Redis's own words, prefix included.
-    pub(crate) fn error(&mut self, code: Code, text: &str) {
+    pub fn error(&mut self, code: Code, text: &str) {
         self.counters.refused(code);
         self.error = Some(code);
         if let Some(face) = self.face {

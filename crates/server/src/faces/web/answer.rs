@@ -17,8 +17,9 @@ use crate::turn::SMALL_BYTES;
 
 /// An answer, not yet bound to a way of sending it.
 #[derive(Debug)]
-pub(crate) struct Response {
-    pub(crate) status: StatusCode,
+pub struct Response {
+    /// The status of the answer.
+    pub status: StatusCode,
     /// Empty: there is no body.
     media_type: Cow<'static, str>,
     /// Besides those that every answer has. Names in lower case; values are text of ours.
@@ -57,11 +58,7 @@ pub(crate) fn line(document: &impl Serialize) -> Vec<u8> {
 
 impl Response {
     /// An answer of a media type.
-    pub(crate) fn new(
-        status: StatusCode,
-        media_type: impl Into<Cow<'static, str>>,
-        body: impl Into<Bytes>,
-    ) -> Self {
+    pub fn new(status: StatusCode, media_type: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Response {
             status,
             media_type: media_type.into(),
@@ -88,7 +85,7 @@ impl Response {
     }
 
     /// An answer without a body.
-    pub(crate) fn empty(status: StatusCode) -> Self {
+    pub fn empty(status: StatusCode) -> Self {
         Response::new(status, "", "")
     }
 
@@ -127,7 +124,7 @@ impl Response {
     }
 
     /// The same answer, counted as a refusal.
-    pub(crate) fn refusing(self, code: Code) -> Self {
+    pub fn refusing(self, code: Code) -> Self {
         Response {
             refused: Some(code),
             ..self
@@ -174,7 +171,7 @@ impl Response {
     }
 
     /// Adds a header.
-    pub(crate) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
+    pub fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
         self.headers.push((name, value.into()));
     }
 

@@ -21,6 +21,7 @@ use super::{Client, Guest, Site, cors};
 use crate::audit::Act;
 use crate::auth::{Identity, Right, What};
 use crate::config::{Access, Config, FaceAuth, Keys};
+use crate::connection::Connection;
 use crate::error::{Code, ServiceError};
 use crate::faces;
 use crate::faces::keyed::Keyed;
@@ -31,47 +32,51 @@ use crate::watch::Watch;
 
 /// A face of another system, as one of HTTP.
 #[derive(Debug)]
-pub(crate) struct Foreign {
+pub struct Foreign {
     /// Who may use it.
-    pub(crate) access: fn(&Config) -> &Access,
+    pub access: fn(&Config) -> &Access,
     /// Whether a path is one of its own, where it shares our port.
-    pub(crate) owns: fn(&str) -> bool,
+    pub owns: fn(&str) -> bool,
     /// What pages of other sites may send, where they may: the value of `Access-Control-Allow-Methods`.
-    pub(crate) methods: &'static str,
+    pub methods: &'static str,
     /// It reads headers that [`Head`] has no place for: [`Head::all`] is there with every request.
-    pub(crate) reads_all_headers: bool,
+    pub reads_all_headers: bool,
     /// It finds out by itself who asks, and whether he has asked for too much lately.
-    pub(crate) knows_tokens: bool,
+    pub knows_tokens: bool,
     /// Whether a path is a probe's, who shows no token, takes nothing, and may ask by HEAD what it would be told by GET.
-    pub(crate) is_probe: fn(&str) -> bool,
+    pub is_probe: fn(&str) -> bool,
     /// What a token must be good for.
-    pub(crate) right: fn(&Head<'_>) -> Right,
+    pub right: fn(&Head<'_>) -> Right,
     /// The answer to HEAD and OPTIONS, which takes nothing; hyper leaves the body of HEAD out.
-    pub(crate) look: fn(&Head<'_>, &Config) -> Response,
+    pub look: fn(&Head<'_>, &Config) -> Response,
     /// The answer to any other request.
-    pub(crate) answer: for<'a> fn(&'a Asked<'a>) -> Answering<'a>,
+    pub answer: for<'a> fn(&'a Asked<'a>) -> Answering<'a>,
     /// A refusal in the face's own form; when to ask again and the end of the connection are added.
-    pub(crate) refuse: fn(&Head<'_>, &Config, &ServiceError) -> Response,
+    pub refuse: fn(&Head<'_>, &Config, &ServiceError) -> Response,
 }
 
 /// An answer that is being made.
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Answer<Response>> + 'a>>;
 
 /// A request as it was read.
-pub(crate) struct Asked<'a> {
-    pub(crate) thread: &'a Rc<ServingThread>,
-    pub(crate) client: &'a Client,
-    pub(crate) head: &'a Head<'a>,
-    pub(crate) body: &'a [u8],
+pub struct Asked<'a> {
+    /// The thread that serves the client.
+    pub thread: &'a Rc<ServingThread>,
+    /// Whose connection it is.
+    pub client: &'a Client,
+    /// The head of the request.
+    pub head: &'a Head<'a>,
+    /// Its body.
+    pub body: &'a [u8],
     /// The face that is asked.
-    pub(crate) face: FaceId,
+    pub face: FaceId,
     /// Who asks; it has the right that the face names, for some names at least.
-    pub(crate) who: Identity,
+    pub who: Identity,
 }
 
 impl Asked<'_> {
     /// Numbers for its keys.
-    pub(crate) fn keyed<'k>(&'k self, keys: &'k Keys) -> Keyed<'k> {
+    pub fn keyed<'k>(&'k self, keys: &'k Keys) -> Keyed<'k> {
         Keyed {
             thread: self.thread,
             keys,
@@ -81,7 +86,7 @@ impl Asked<'_> {
     }
 
     /// What it does that needs the right `admin`, for the audit trail.
-    pub(crate) fn act(&self, what: &'static str, name: &Name) -> Act {
+    pub fn act(&self, what: &'static str, name: &Name) -> Act {
         Act {
             what,
             names: vec![name.to_string()],
@@ -201,6 +206,11 @@ impl Foreign {
         }
         response
     }
+}
+
+/// Serves a connection of such a face in a task of its own, on this thread.
+pub fn begin(connection: Connection, face: &'static Foreign) {
+    super::begin(connection, face);
 }
 
 impl Site for &'static Foreign {

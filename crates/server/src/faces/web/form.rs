@@ -6,7 +6,7 @@ use super::head::Head;
 
 /// The parameters of a request; of two with one name the first counts, unless they are asked for together.
 #[derive(Debug)]
-pub(crate) struct Form<'r> {
+pub struct Form<'r> {
     query: &'r str,
     /// The body, where it is a form.
     body: &'r [u8],
@@ -14,7 +14,7 @@ pub(crate) struct Form<'r> {
 
 impl<'r> Form<'r> {
     /// Those of the query alone.
-    pub(crate) fn of_query(head: &Head<'r>) -> Form<'r> {
+    pub fn of_query(head: &Head<'r>) -> Form<'r> {
         Form {
             query: head.query,
             body: &[],
@@ -22,7 +22,7 @@ impl<'r> Form<'r> {
     }
 
     /// Those of the query, and of a body that says that it is a form.
-    pub(crate) fn of(head: &Head<'r>, body: &'r [u8]) -> Form<'r> {
+    pub fn of(head: &Head<'r>, body: &'r [u8]) -> Form<'r> {
         let is_form = head.content_type.is_some_and(|kind| {
             let kind = kind.split(';').next().unwrap_or_default().trim();
             kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
@@ -34,18 +34,18 @@ impl<'r> Form<'r> {
     }
 
     /// Every parameter, decoded: `+` and `%20` are blanks, bytes that are no UTF-8 are replaced.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Cow<'r, str>, Cow<'r, str>)> + use<'r> {
+    pub fn pairs(&self) -> impl Iterator<Item = (Cow<'r, str>, Cow<'r, str>)> + use<'r> {
         form_urlencoded::parse(self.query.as_bytes()).chain(form_urlencoded::parse(self.body))
     }
 
     /// A parameter's value.
-    pub(crate) fn get(&self, wanted: &str) -> Option<Cow<'r, str>> {
+    pub fn get(&self, wanted: &str) -> Option<Cow<'r, str>> {
         self.pairs()
             .find_map(|(name, value)| (name == wanted).then_some(value))
     }
 
     /// The values of all parameters with one name, a comma between, as Spring reads a text.
-    pub(crate) fn joined(&self, wanted: &str) -> Option<Cow<'r, str>> {
+    pub fn joined(&self, wanted: &str) -> Option<Cow<'r, str>> {
         let mut all = self
             .pairs()
             .filter_map(|(name, value)| (name == wanted).then_some(value));

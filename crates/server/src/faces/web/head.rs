@@ -13,39 +13,51 @@ use crate::transport::Endpoint;
 /// What is read of a request's head, whoever framed it. A header that is present but no text is empty here, so
 /// that it counts as present and fits nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head<'r> {
-    pub(crate) method: &'r str,
-    pub(crate) path: &'r str,
-    pub(crate) query: &'r str,
+pub struct Head<'r> {
+    /// The method.
+    pub method: &'r str,
+    /// The path, without the query.
+    pub path: &'r str,
+    /// What follows the question mark.
+    pub query: &'r str,
     /// The host of an absolute target, which stands above `Host`.
-    pub(crate) authority: Option<&'r str>,
-    pub(crate) host: Option<&'r str>,
-    pub(crate) origin: Option<&'r str>,
+    pub authority: Option<&'r str>,
+    /// `Host`.
+    pub host: Option<&'r str>,
+    /// `Origin`.
+    pub origin: Option<&'r str>,
     /// Where a browser says that the request comes from (`Sec-Fetch-Site`).
-    pub(crate) fetch_site: Option<&'r str>,
+    pub fetch_site: Option<&'r str>,
     /// How the same would use the answer (`Sec-Fetch-Mode`); Node's `fetch` sends this one alone.
-    pub(crate) fetch_mode: Option<&'r str>,
+    pub fetch_mode: Option<&'r str>,
     /// There is another header that browsers send and hardly anything else (`is_mark`).
-    pub(crate) is_marked: bool,
+    pub is_marked: bool,
     /// The page that a request comes from.
-    pub(crate) referer: Option<&'r str>,
-    pub(crate) user_agent: Option<&'r str>,
+    pub referer: Option<&'r str>,
+    /// `User-Agent`.
+    pub user_agent: Option<&'r str>,
     /// What people speak at the other end: browsers say so, and hardly anything else.
-    pub(crate) accept_language: Option<&'r str>,
-    pub(crate) accept: Option<&'r str>,
-    pub(crate) authorization: Option<&'r str>,
-    pub(crate) content_length: Option<&'r str>,
-    pub(crate) content_type: Option<&'r str>,
-    pub(crate) idempotency_key: Option<&'r str>,
+    pub accept_language: Option<&'r str>,
+    /// `Accept`.
+    pub accept: Option<&'r str>,
+    /// `Authorization`.
+    pub authorization: Option<&'r str>,
+    /// `Content-Length`.
+    pub content_length: Option<&'r str>,
+    /// `Content-Type`.
+    pub content_type: Option<&'r str>,
+    /// `Idempotency-Key`.
+    pub idempotency_key: Option<&'r str>,
     /// A browser asks whether a page may send a request (`Access-Control-Request-Method`).
-    pub(crate) asks_whether: bool,
+    pub asks_whether: bool,
     /// Whether there is a `Transfer-Encoding`.
-    pub(crate) chunked: bool,
-    pub(crate) is_http_10: bool,
+    pub chunked: bool,
+    /// The client speaks HTTP/1.0.
+    pub is_http_10: bool,
     /// All headers, where hyper framed the request.
-    pub(crate) all: Option<&'r HeaderMap>,
+    pub all: Option<&'r HeaderMap>,
     /// Our address on this connection.
-    pub(crate) local: Option<&'r Endpoint>,
+    pub local: Option<&'r Endpoint>,
 }
 
 /// A form of answers.
@@ -151,7 +163,7 @@ impl<'r> Head<'r> {
     }
 
     /// The token that it shows.
-    pub(crate) fn bearer(&self) -> Option<&'r str> {
+    pub fn bearer(&self) -> Option<&'r str> {
         let (scheme, token) = self.authorization?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     }

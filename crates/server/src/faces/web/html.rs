@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Text as it stands in a page, between tags or in quotes.
-pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }

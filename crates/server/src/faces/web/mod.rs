@@ -100,7 +100,7 @@ pub(crate) trait Site: Copy + 'static {
 }
 
 /// How a face of HTTP serves its connections, apart from what it answers.
-pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
+pub const fn serves(begin: fn(Connection)) -> Serves {
     Serves {
         request_bytes: |config| config.http_max_header.0,
         deadlines,
@@ -113,7 +113,7 @@ pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
 }
 
 /// A command that asks for `path`, with these options of curl, each with a blank behind it.
-pub(crate) fn curl(at: &Endpoint, options: &str, path: &str) -> String {
+pub fn curl(at: &Endpoint, options: &str, path: &str) -> String {
     let (socket, host) = match at {
         Endpoint::Tcp(address) => (String::new(), format!("http://{address}")),
         Endpoint::Tls(address) => ("--cacert ca.pem ".to_string(), format!("https://{address}")),
@@ -229,8 +229,8 @@ impl<S> Deref for Guest<S> {
 
 /// The other end of a connection.
 #[derive(Clone)]
-pub(crate) struct Client {
-    pub(crate) peer: Peer,
+pub struct Client {
+    pub peer: Peer,
     /// What it shows by itself.
     presented: Rc<Presented>,
     /// Our end of the connection.
@@ -294,7 +294,7 @@ impl Client {
     }
 
     /// It may stay: it has shown a token, or needs none for what it asked for.
-    pub(crate) fn is_welcome(&self) {
+    pub fn is_welcome(&self) {
         self.watch.authenticated();
     }
 
@@ -310,7 +310,7 @@ impl Client {
     }
 
     /// Counts a wrong token, and waits as long as its answer has to.
-    pub(crate) async fn has_shown_a_wrong_token(&self, thread: &Door) {
+    pub async fn has_shown_a_wrong_token(&self, thread: &Door) {
         self.watch.wrong_token();
         tokio::time::sleep(thread.service().delay_of_wrong_token(self.peer)).await;
     }

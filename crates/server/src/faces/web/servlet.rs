@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A path without what leads nowhere else: doubled slashes, `.` and `..`, parameters of segments (`;v=1`), letters and
 /// digits that are percent-encoded. `None`: it leads out of the root.
-pub(crate) fn tidy(path: &str) -> Option<Cow<'_, str>> {
+pub fn tidy(path: &str) -> Option<Cow<'_, str>> {
     let is_tidy = !path.contains([';', '%']) && !path.contains("//") && !path.contains("/.");
     if is_tidy {
         return Some(path.into());
@@ -56,7 +56,7 @@ fn readable(segment: &str) -> String {
 }
 
 /// What a path ends in, where that names a type of content: `json` of `/a/b.json`.
-pub(crate) fn extension(path: &str) -> Option<&str> {
+pub fn extension(path: &str) -> Option<&str> {
     let path = path.strip_suffix('/').unwrap_or(path);
     let name = path.rsplit('/').next().unwrap_or_default();
     let name = name.split(';').next().unwrap_or_default();

@@ -15,14 +15,14 @@ use super::servlet;
 use crate::error::{Code, ServiceError};
 
 /// Text, where the client does not say what it wants.
-pub(crate) const TEXT: &str = "text/plain;charset=UTF-8";
+pub const TEXT: &str = "text/plain;charset=UTF-8";
 /// Documents.
-pub(crate) const JSON: &str = "application/json;charset=UTF-8";
+pub const JSON: &str = "application/json;charset=UTF-8";
 /// Pages.
-pub(crate) const HTML: &str = "text/html;charset=UTF-8";
+pub const HTML: &str = "text/html;charset=UTF-8";
 
 /// The content type of a number or a text: that of the path's ending, else what the client accepts.
-pub(crate) fn media_type(head: &Head<'_>) -> Cow<'static, str> {
+pub fn media_type(head: &Head<'_>) -> Cow<'static, str> {
     match servlet::extension(head.path).and_then(servlet::type_of) {
         Some(media) => format!("{media};charset=UTF-8").into(),
         None => accepted(head.accept),
@@ -30,7 +30,7 @@ pub(crate) fn media_type(head: &Head<'_>) -> Cow<'static, str> {
 }
 
 /// The first type that the client names whole, by weight and then by place, and its character set.
-pub(crate) fn accepted(accept: Option<&str>) -> Cow<'static, str> {
+pub fn accepted(accept: Option<&str>) -> Cow<'static, str> {
     let Some((name, charset)) = accept.and_then(preferred) else {
         return TEXT.into();
     };
@@ -100,7 +100,7 @@ struct ErrorObject<'a> {
 }
 
 /// The answer to a request that failed: an object, or for browsers a page with the same facts.
-pub(crate) fn error(head: &Head<'_>, status: StatusCode, exception: Option<&str>, message: &str) -> Response {
+pub fn error(head: &Head<'_>, status: StatusCode, exception: Option<&str>, message: &str) -> Response {
     let object = ErrorObject {
         timestamp: SystemClock.unix_millis(),
         status: status.as_u16(),
@@ -119,7 +119,7 @@ pub(crate) fn error(head: &Head<'_>, status: StatusCode, exception: Option<&str>
 }
 
 /// The answer to what no route of a face refuses in a way of its own.
-pub(crate) fn refuse(head: &Head<'_>, refused: &ServiceError) -> Response {
+pub fn refuse(head: &Head<'_>, refused: &ServiceError) -> Response {
     let status = StatusCode::from_u16(refused.code.row().http_status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match refused.code {
@@ -129,8 +129,7 @@ pub(crate) fn refuse(head: &Head<'_>, refused: &ServiceError) -> Response {
 }
 
 /// What Spring calls a parameter that is not of its type.
-pub(crate) const MISMATCH: &str =
-    "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
+pub const MISMATCH: &str = "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
 
 /// What is said of a path that leads nowhere.
 const NO_MESSAGE: &str = "No message available";

@@ -78,7 +78,7 @@ fn name_of(segment: &[u8], keys: &Keys) -> Vec<u8> {
 mod tests {
     use super::super::COMMANDS;
     use super::*;
-    use crate::config::{Config, Setting};
+    use crate::config::Setting;
 
     /// What a request becomes; as it is, where no key of it is CosId's.
     fn named(words: &[&str], keys: &Keys) -> String {
@@ -103,9 +103,11 @@ mod tests {
 
     #[test]
     fn keys_of_segments_are_the_sequences_of_the_face() {
-        let mut config = Config::default();
-        config.faces.cosid.keys.names = Setting::parse("{ \"shop.bills\" = \"bills\" }").unwrap();
-        let keys = &config.faces.cosid.keys;
+        let keys = &Keys {
+            prefix: Setting::parse("cosid:").unwrap(),
+            names: Setting::parse("{ \"shop.bills\" = \"bills\" }").unwrap(),
+            create: false,
+        };
         for (request, becomes) in [
             ("incrby cosid:{shop.a}.adder 100", "incrby cosid:shop.a 100"),
             ("incr cosid:{shop.bills}.adder", "incr bills"),
@@ -141,7 +143,7 @@ mod tests {
                 "cosid:{a.b}.adder",
             ] {
                 let words: Vec<&str> = [row.name].into_iter().chain(rest.split(' ')).collect();
-                named(&words, &Config::default().faces.cosid.keys);
+                named(&words, &Keys::default());
             }
         }
     }

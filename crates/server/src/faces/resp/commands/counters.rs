@@ -109,7 +109,7 @@ pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Sh
 }
 
 /// The refusal of a run that is longer than the setting allows.
-pub(in crate::faces) fn above_limit(n: u64, max: u64) -> Option<ServiceError> {
+pub fn above_limit(n: u64, max: u64) -> Option<ServiceError> {
     (n > max).then(|| {
         let message = format!("a run of {n} numbers: server.resp.max_increment allows {max}");
         ServiceError::new(Code::InvalidArgument, message)

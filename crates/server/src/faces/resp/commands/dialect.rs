@@ -10,21 +10,21 @@ use crate::metrics::FaceId;
 
 /// The commands of a port, and its words for what it refuses before any command runs.
 #[derive(Debug)]
-pub(crate) struct Dialect {
+pub struct Dialect {
     /// Its own commands.
-    pub(crate) rows: &'static [CommandRow],
+    pub rows: &'static [CommandRow],
     /// Those of our own port that mean the same here, by their names.
-    pub(crate) shared: &'static [&'static str],
+    pub shared: &'static [&'static str],
     /// Who may use it, where it is the face of another system.
-    pub(crate) access: Option<fn(&Config) -> &Access>,
+    pub access: Option<fn(&Config) -> &Access>,
     /// How its keys become names, where they are not names already.
-    pub(crate) keys: Option<fn(&Config) -> &Keys>,
+    pub keys: Option<fn(&Config) -> &Keys>,
     /// Refuses a command that there is not.
-    pub(crate) unknown: fn(&mut Call<'_>) -> Flow,
+    pub unknown: fn(&mut Call<'_>) -> Flow,
     /// Refuses a number of arguments that does not fit the command of this name.
-    pub(crate) arity: fn(&mut Call<'_>, &str) -> Flow,
+    pub arity: fn(&mut Call<'_>, &str) -> Flow,
     /// What bytes that are no request are told.
-    pub(crate) no_request: fn(&FrameError) -> String,
+    pub no_request: fn(&FrameError) -> String,
 }
 
 impl Dialect {

@@ -10,8 +10,8 @@ use crate::audit::Act;
 use crate::auth::Identity;
 use crate::config::Machine;
 use crate::error::{Answer, Code, ServiceError};
-use crate::faces::cosid::machines::{Machines, kept_name, refusal};
 use crate::faces::keyed::{NameBuffer, joined};
+use crate::faces::machines::{FACE, Machines, kept_name, refusal};
 use crate::faces::resp::frame::strict_integer;
 use crate::faces::resp::reply::Reply;
 
@@ -75,7 +75,7 @@ fn read(
         .strip_prefix(b"{")
         .and_then(|rest| rest.strip_suffix(b"}"));
     let mut buffer = NameBuffer::default();
-    let pool = joined(&config.faces.cosid.keys, bare.unwrap_or(namespace), &mut buffer);
+    let pool = joined(config.faces.keys_of(FACE), bare.unwrap_or(namespace), &mut buffer);
     let pool = pool.and_then(|pool| String::from_utf8(pool.to_vec()).ok());
     let instance = arguments[0].and_then(|name| std::str::from_utf8(name).ok());
     let instance = instance.filter(|name| !name.is_empty());

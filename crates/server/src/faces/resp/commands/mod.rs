@@ -39,14 +39,14 @@ use crate::thread::ServingThread;
 use crate::transport::{Endpoint, Peer};
 use crate::turn::SMALL_BYTES;
 use crate::watch::Watch;
-pub(in crate::faces) use counters::above_limit;
-pub(crate) use dialect::Dialect;
+pub use counters::above_limit;
+pub use dialect::Dialect;
 pub(super) use queue::Queue;
 pub(super) use taken::Taken;
 
 /// One connection's state, as its commands see and change it.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub struct Session {
     /// Unique within the server's life.
     pub id: u64,
     /// Who it is, once known.
@@ -74,9 +74,9 @@ pub(crate) struct Session {
     /// The deadlines of its connection.
     pub watch: Rc<Watch>,
     /// What was said since `MULTI`.
-    pub queue: Option<Queue>,
+    pub(crate) queue: Option<Queue>,
     /// The numbers it took last; shared with answers that are still to come.
-    pub taken: Rc<RefCell<Taken>>,
+    pub(crate) taken: Rc<RefCell<Taken>>,
     /// What it keeps.
     pub keeping: Keeping,
     /// Of that, what it has said of itself.
@@ -84,7 +84,7 @@ pub(crate) struct Session {
 }
 
 /// A request on its way to its answer.
-pub(crate) struct Call<'a> {
+pub struct Call<'a> {
     /// Its arguments; 0 is the command.
     pub args: Args<'a>,
     /// How many byte-identical requests follow each other here, this one included. Above 1 only for
@@ -92,13 +92,16 @@ pub(crate) struct Call<'a> {
     pub run: u64,
     /// How many of them this call answers: 1, unless it takes the whole run.
     pub served: u64,
+    /// The thread that serves the client.
     pub thread: &'a Rc<ServingThread>,
+    /// What the connection keeps.
     pub session: &'a mut Session,
+    /// Where the answer is written.
     pub reply: &'a mut Reply,
 }
 
 /// What becomes of a request.
-pub(crate) enum Flow {
+pub enum Flow {
     /// It is answered.
     Done,
     /// It is answered, and the connection ends.
@@ -115,13 +118,13 @@ pub(crate) type Later = Pin<Box<dyn Future<Output = Reply>>>;
 impl Call<'_> {
     /// Takes upon itself to answer the whole run of identical requests; how many they are.
     #[inline]
-    pub(crate) fn serve_run(&mut self) -> u64 {
+    pub fn serve_run(&mut self) -> u64 {
         self.served = self.run;
         self.run
     }
 
     /// Answers when `work` is done; requests behind this one wait, other connections do not.
-    pub(crate) fn later<F>(&self, work: impl FnOnce(Rc<ServingThread>, Reply) -> F) -> Flow
+    pub fn later<F>(&self, work: impl FnOnce(Rc<ServingThread>, Reply) -> F) -> Flow
     where
         F: Future<Output = Reply> + 'static,
     {
@@ -237,14 +240,14 @@ impl Call<'_> {
     }
 
     /// Whether argument `i` is this word, in any case.
-    pub(crate) fn is(&self, i: usize, word: &str) -> bool {
+    pub fn is(&self, i: usize, word: &str) -> bool {
         self.args.at(i).eq_ignore_ascii_case(word.as_bytes())
     }
 }
 
 /// Who may use a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
+pub enum Access {
     /// Everybody, authenticated or not.
     Open,
     /// Who is authenticated.
@@ -255,7 +258,7 @@ pub(crate) enum Access {
 
 /// One command.
 #[derive(Debug)]
-pub(crate) struct CommandRow {
+pub struct CommandRow {
     /// Its name, in lower case.
     pub name: &'static str,
     /// How many arguments it takes, itself included; negative: at least that many.
@@ -264,6 +267,7 @@ pub(crate) struct CommandRow {
     pub flags: &'static [&'static str],
     /// Where its keys stand: first, last (negative: from the end), step; zeros: nowhere.
     pub keys: (i32, i32, i32),
+    /// What it does to its keys.
     pub access: Access,
     /// Whether a run of byte-identical requests may be answered at once.
     pub repeats: bool,
@@ -271,6 +275,7 @@ pub(crate) struct CommandRow {
     pub group: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// Does it.
     pub run: fn(&mut Call<'_>) -> Flow,
 }
 
@@ -287,7 +292,8 @@ const ALLOCATE: Access = Access::With(Right::Allocate);
 const READ: Access = Access::With(Right::Read);
 const ADMIN: Access = Access::With(Right::Admin);
 const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
-pub(crate) const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
+/// Its first argument is its only key.
+pub const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
 
 macro_rules! commands {
     ($($name:literal $arity:literal [$($flag:literal)*] $keys:expr, $access:expr, $repeats:literal, $group:literal, $run:path, $summary:literal;)*) => {
@@ -402,7 +408,7 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
 /// The same with a key of CosId.
 #[cold]
 fn run_named(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
-    let named = cosid_keys::Named::of(row, call.args, &call.thread.config().faces.cosid.keys);
+    let named = cosid_keys::Named::of(row, call.args, call.thread.config().faces.keys_of("cosid"));
     let mut same = Call {
         args: named.args(),
         run: call.run,

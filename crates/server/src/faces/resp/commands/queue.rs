@@ -10,7 +10,7 @@ use crate::kept::{Full, Keeping, KeptBytes};
 
 /// The requests of a transaction, one behind the other in one buffer.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub struct Queue {
     /// All arguments of all requests.
     bytes: Vec<u8>,
     /// Where each argument lies in `bytes`.

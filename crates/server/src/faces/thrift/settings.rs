@@ -1,7 +1,0 @@
-//! The settings of this face: what all faces have, and nothing of its own.
-
-use crate::config::faces::face_settings;
-
-face_settings! {
-    "thrift" fits_main: false takes_tokens: false;
-}
