@@ -323,7 +323,7 @@ impl Socket {
     ///
     /// A socket that is closed with unread bytes, or that gets bytes after it was closed, resets the connection, and
     /// the part of the answer that has not left this machine is lost. So what the client sends is read until it has
-    /// closed its side too, for at most [`LINGER`] and [`LINGER_BYTES_MAX`]. Of a client
+    /// closed its side too, for at most `LINGER` and `LINGER_BYTES_MAX`. Of a client
     /// that was waited for, only what is there already is read.
     pub async fn close(&mut self, end: End) {
         let patience = match end {

@@ -174,8 +174,9 @@ mod tests {
 
     /// Snowflakes of one millisecond after another, whose sequences are as busy as `busy` says.
     fn snowflakes(busy: u64) -> impl Iterator<Item = u64> {
-        (0..1000u64)
-            .map(move |at| (500_000_000_000 + at * 977) << 22 | 3 << 12 | at.wrapping_mul(0x9e37_79b9) % busy)
+        (0..1000u64).map(move |at| {
+            (500_000_000_000 + at * 977) << 22 | 3 << 12 | (at.wrapping_mul(0x9e37_79b9) % busy)
+        })
     }
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn ids_of_whole_seconds_since_a_round_epoch_are_sound() {
-        let seconds = (0..1000u64).map(|at| (200_000_000 + at) * 1000 << 22);
+        let seconds = (0..1000u64).map(|at| ((200_000_000 + at) * 1000) << 22);
         assert_eq!(found(seconds.clone()), []);
         assert_eq!(found(seconds.map(|id| id | 3 << 12)), []);
     }

@@ -560,7 +560,7 @@ impl<'a> Audit<'a> {
             spilled_bytes,
             verdict: Verdict::default(),
         };
-        judged(report, &self.options)
+        judged(report, self.options)
     }
 
     /// The spellings of "none", most first.

@@ -137,7 +137,7 @@ pub struct ReadAs {
 
 fn is_a_word(text: &[u8]) -> bool {
     let any = |kind: fn(&u8) -> bool| text.iter().any(kind);
-    !any(u8::is_ascii_digit) && !(any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase))
+    !(any(u8::is_ascii_digit) || any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase))
 }
 
 /// Whether numbers are rather random than ids of a layout: all of its numbers are times that can be, so that every

@@ -208,7 +208,7 @@ fn near_uuid(text: &str) -> Option<String> {
                 group.len() == width
             }
     });
-    if shaped && (2..=5).contains(&groups.len()) && digits >= 12 && digits < 32 {
+    if shaped && (2..=5).contains(&groups.len()) && (12..32).contains(&digits) {
         let version = groups.get(2).and_then(|group| group.chars().next());
         let version = version.filter(|version| ('1'..='8').contains(version));
         let version = version.map_or(String::new(), |version| format!(" of version {version}"));
@@ -338,7 +338,7 @@ fn near_timed(text: &str) -> Option<String> {
 
 /// A KSUID in one case: of 27 characters of base 62, by chance some are large and some are small.
 fn case_lost(text: &str) -> Option<String> {
-    let count = |kind: fn(&u8) -> bool| text.bytes().filter(|byte| kind(byte)).count();
+    let count = |kind: fn(&u8) -> bool| text.bytes().filter(&kind).count();
     let (upper, lower) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
     let all = upper + lower + count(u8::is_ascii_digit) == text.len();
     // What is written in small letters alone loses nothing in capitals.

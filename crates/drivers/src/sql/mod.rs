@@ -539,8 +539,8 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 }
 
-/// The failure of a read: that a write before it changed no row is believed once a read has told so too, since an answer
-/// of no rows carries no number that ties it to its call.
+/// The failure of a read: that a write before it changed no row is believed once a read has told so too, since an
+/// answer of no rows carries no number that ties it to its call.
 fn after_write(is_sent: bool, error: StoreError) -> StoreError {
     match is_sent {
         true => StoreError {

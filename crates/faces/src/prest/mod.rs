@@ -53,7 +53,7 @@ static FOREIGN: Foreign = Foreign {
     knows_tokens: false,
     is_probe: |_| false,
     right: |_| Right::Allocate,
-    look: |head, config| match script(head, &config.faces.get::<Settings>()) {
+    look: |head, config| match script(head, config.faces.get::<Settings>()) {
         Ok(_) if head.method == "OPTIONS" => {
             let mut response = Response::empty(StatusCode::OK);
             response.add("allow", METHODS);

@@ -1,4 +1,4 @@
-//! The faces: one folder and one row for each, [`OWN`] and those that are installed. Listening, accepting, limits, deadlines, counters, labels,
+//! The faces: one folder and one row for each, `OWN` and those that are installed. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
 pub mod grpc;

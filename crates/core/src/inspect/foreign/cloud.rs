@@ -376,7 +376,7 @@ mod tests {
         let now = crate::Timestamp::from_unix_millis(1_800_000_000_000);
         for (prefix, _, least) in super::SECRETS {
             // Put together here, so that no scanner takes it for a leak.
-            let key = [prefix, &"a1B2c3D4e5"[..], &"x7Yz".repeat(*least)].concat();
+            let key = [prefix, "a1B2c3D4e5", &"x7Yz".repeat(*least)].concat();
             let readings = crate::inspect(&key, now);
             assert_eq!(readings[0].format, "secret", "{key}: {readings:?}");
             assert!(

@@ -180,7 +180,7 @@ fn luhn(digits: &str) -> bool {
             value / 10 + value % 10
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// Letters as 10 to 35.
@@ -254,7 +254,7 @@ fn gs1(text: &str) -> bool {
     let sum: u32 = weighted
         .map(|(byte, weight)| u32::from(byte - b'0') * weight)
         .sum();
-    sum % 10 == 0 && sum > 0
+    sum.is_multiple_of(10) && sum > 0
 }
 
 fn gtin(text: &str, _: Timestamp) -> Option<Found> {
