@@ -345,7 +345,7 @@ fn wide_layouts_are_minted_read_converted_and_bounded() {
     let range = mint(home.path(), &format!("range snowflake {cosid} {day}")).ok();
     // 1704067200000 << 36, and (1704153600000 << 36) - 1.
     assert_eq!(range, "117102606306980659200000\n117108543669770649599999\n");
-    mint(home.path(), &format!("check snowflake {cosid} {number}")).ok();
+    mint(home.path(), &format!("check --as snowflake {cosid} {number}")).ok();
 }
 
 // claim: P68

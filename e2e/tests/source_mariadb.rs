@@ -175,6 +175,11 @@ fn open_with(lab: &Lab<Mariadb>, kind: &str, url: &str, store: StoreSettings) ->
     found.remove(0)
 }
 
+/// What a counter was, but for the number of its class that a look remembers.
+fn bounds(counter: &Counter) -> Vec<(&String, &String)> {
+    counter.before.iter().filter(|(what, _)| *what != "one").collect()
+}
+
 fn look(lab: &Lab<Mariadb>, source: &dyn Source, key: &str) -> Counter {
     lab.wait(source.look(key)).unwrap().unwrap()
 }
@@ -454,8 +459,8 @@ fn a_lift_puts_back_what_was_there() {
         assert_eq!(shown("before", name), before, "{key}");
         let now = made.look(key);
         assert_eq!(
-            (now.mark, now.cycle, &now.comment, &now.before),
-            (Some(fenced), was.cycle, &was.comment, &was.before),
+            (now.mark, now.cycle, &now.comment, bounds(&now)),
+            (Some(fenced), was.cycle, &was.comment, bounds(&was)),
             "{key}"
         );
     }

@@ -330,7 +330,7 @@ fn guess(text: &str) -> Result<Source, Why> {
         .first()
         .filter(|first| first.confidence >= CONFIDENCE_LEAST)
     else {
-        return Err(Why::new(fault(text)));
+        return Err(Why::new(fault(text)).hint("--from FORM says what it is"));
     };
     // Numbers are the same number whatever layout they have.
     let number =

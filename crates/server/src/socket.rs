@@ -69,7 +69,7 @@ impl Socket {
     }
 
     /// Whether a request of this length, still unfinished, will never fit.
-    pub(crate) fn is_full(&self, len: usize) -> bool {
+    pub fn is_full(&self, len: usize) -> bool {
         len >= self.input_max
     }
 

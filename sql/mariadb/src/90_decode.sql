@@ -95,14 +95,25 @@ BEGIN
   DECLARE ts DATETIME(6) DEFAULT mintage_snowflake_timestamp(preset, id);
   DECLARE tick_us BIGINT DEFAULT mintage__part(l, 'tick_us');
   DECLARE future INT DEFAULT ts IS NULL OR ts > TIMESTAMPADD(DAY, 1, now_ts);
-  DECLARE early INT DEFAULT mintage__field(l, 'time', id) * tick_us < 2592000000000;
+  DECLARE epoch_us BIGINT DEFAULT mintage__part(l, 'epoch_us');
+  -- Since when there are ids of presets whose epoch is older than they, as the library's table says.
+  DECLARE since_us BIGINT DEFAULT GREATEST(epoch_us, CASE preset
+    WHEN 'mastodon' THEN 1456790400000000
+    WHEN 'tso' THEN 1441065600000000
+    WHEN 'frostflake' THEN 1577836800000000
+    WHEN 'scru64' THEN 1672531200000000
+    WHEN 'flake-idgen' THEN 1388534400000000
+    WHEN 'linkedin' THEN 1325376000000000
+    ELSE epoch_us END);
+  DECLARE early INT DEFAULT mintage__field(l, 'time', id) * tick_us < since_us - epoch_us + 2592000000000;
   DECLARE reading LONGTEXT CHARACTER SET utf8mb4;
   IF fields IS NULL THEN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', ROUND(IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50), 2),
-    'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
+    'confidence', ROUND(IF(future, 0.05, IF(early, IF(since_us > epoch_us, 0.04, 0.09), 0.6)) * (1 - place / 50), 3),
+    'why', IF(future, 'its time lies in the future', IF(early, IF(since_us > epoch_us,
+      'its time lies before there were any', 'its time lies within a month of the layout''s epoch, as any small number'),
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
     -- As many digits as write every multiple of a tick: 3 for 256 ms.

@@ -107,6 +107,15 @@ DECLARE
   l record := @extschema@._preset(preset);
   fields jsonb := @extschema@.snowflake_fields(preset, id);
   us numeric;
+  -- Since when there are ids of presets whose epoch is older than they, as the library's table says.
+  since_us bigint := greatest(l.epoch_us, CASE preset
+    WHEN 'mastodon' THEN 1456790400000000
+    WHEN 'tso' THEN 1441065600000000
+    WHEN 'frostflake' THEN 1577836800000000
+    WHEN 'scru64' THEN 1672531200000000
+    WHEN 'flake-idgen' THEN 1388534400000000
+    WHEN 'linkedin' THEN 1325376000000000
+    ELSE l.epoch_us END);
   future boolean;
   early boolean;
 BEGIN
@@ -115,11 +124,13 @@ BEGIN
   END IF;
   us := @extschema@._snowflake_us(l, id);
   future := us > @extschema@._us(now_ts)::numeric + 946684800000000 + 86400000000;
-  early := us - l.epoch_us < 2592000000000;
+  early := us - since_us < 2592000000000;
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
       -- Where the time says nothing, the better known preset comes first.
-      'confidence', trim_scale(round(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0), 2)),
+      'confidence', trim_scale(round(CASE WHEN future THEN 0.05 WHEN early AND since_us > l.epoch_us THEN 0.04
+        WHEN early THEN 0.09 ELSE 0.6 END * (1 - place / 50.0), 3)),
       'why', CASE WHEN future THEN 'its time lies in the future'
+                  WHEN early AND since_us > l.epoch_us THEN 'its time lies before there were any'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
     || @extschema@._reading_time(@extschema@._at((us + 12219292800000000)::bigint),

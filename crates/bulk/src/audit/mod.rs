@@ -197,7 +197,9 @@ struct Audit<'a> {
     unreadable: Unreadable,
     damage: DamageCount,
     series: SeriesCount,
-    /// Texts of no format that end in no number: how many, and the first.
+    /// Texts of no format that end in a number behind a prefix: how many, and the first.
+    numbered: Unreadable,
+    /// Others of no format.
     texts: Unreadable,
     /// By kind: what the files that were read are like.
     orders: Vec<Order>,
@@ -238,7 +240,8 @@ impl<'a> Audit<'a> {
             spellings: BTreeMap::new(),
             unreadable: Unreadable::default(),
             damage: DamageCount::default(),
-            series: SeriesCount::default(),
+            series: SeriesCount::within(options.memory_bytes),
+            numbered: Unreadable::default(),
             texts: Unreadable::default(),
             orders: vec![Order::default(); Class::MAX * VERSIONS],
             watches: Vec::new(),
@@ -457,7 +460,9 @@ impl<'a> Audit<'a> {
         let name = &self.names[file];
         let words = String::from_utf8_lossy(text);
         self.damage.text(&words, || format!("{name}:{line}"));
-        let why = mintage::near_miss(&words).map_or(String::new(), |near| format!(": nearly {near}"));
+        let is_listed = self.unreadable.listed.len() < LISTED;
+        let near = is_listed.then(|| mintage::near_miss(&words)).flatten();
+        let why = near.map_or(String::new(), |near| format!(": nearly {near}"));
         self.refuse(
             file,
             line,
@@ -471,16 +476,19 @@ impl<'a> Audit<'a> {
         let name = &self.names[file];
         let place = || format!("{name}:{line}");
         let words = String::from_utf8_lossy(text);
-        let listed = self.texts.listed.len() < LISTED;
-        if self.damage.text(&words, place) || self.series.text(text) && !listed {
+        if self.damage.text(&words, place) {
             return;
         }
-        if listed {
-            self.texts
-                .listed
-                .push((place(), format!("{}: {}", shown(text), mintage::fault(&words))));
+        // Whether such numbers make series is known at the end.
+        let texts = match self.series.text(text) {
+            true => &mut self.numbered,
+            false => &mut self.texts,
+        };
+        texts.lines += 1;
+        if texts.listed.len() < LISTED {
+            let fault = mintage::fault(&words);
+            texts.listed.push((place(), format!("{}: {fault}", shown(text))));
         }
-        self.texts.lines += 1;
     }
 
     #[cold]
@@ -522,9 +530,10 @@ impl<'a> Audit<'a> {
         let (times, workers) = self.rates.result();
         let own_zeros = layout_of.map_or(12, |layout| layout.sequence_bits());
         let damaged = self.damage.result(own_zeros);
-        let series = self.series.result();
-        if series.is_empty() {
-            count_texts(&mut self.unreadable, self.texts);
+        let (are_numbered, series) = self.series.result();
+        count_texts(&mut self.unreadable, self.texts);
+        if !are_numbered {
+            count_texts(&mut self.unreadable, self.numbered);
         }
         let report = Report {
             rows: self.rows,
@@ -573,7 +582,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// Numbers with a prefix can be read; what else is of no known format is said to be.
+/// Adds texts of no known format to what cannot be read.
 fn count_texts(unreadable: &mut Unreadable, mut texts: Unreadable) {
     unreadable.lines += texts.lines;
     unreadable.listed.append(&mut texts.listed);
@@ -687,6 +696,25 @@ mod tests {
             );
             assert_eq!(audit(&options, &mut |_| {}).is_ok(), made, "{fault:?}");
         }
+    }
+
+    #[test]
+    fn every_line_that_cannot_be_read_is_counted() {
+        let lines = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+        // Each with another prefix: no series.
+        let tokens = lines(500, &|at| {
+            format!("w{}x{}\n", "ab".repeat(at % 9), at * 7919 % 1000)
+        });
+        let numbers = lines(1000, &|at| format!("VF/2016/{at}\n"));
+        let words = lines(60, &|_| "hello world\n".to_string());
+        let unreadable = |text: &str| {
+            let report = audited("ids", text, RowFormat::Lines, None).unwrap();
+            (report.unreadable.lines, report.series.len())
+        };
+        assert_eq!(unreadable(&(numbers.clone() + &words)), (60, 1));
+        assert_eq!(unreadable(&numbers), (0, 1));
+        let (of_tokens, series) = unreadable(&tokens);
+        assert!(of_tokens == 500 || series > 0, "{of_tokens} {series}");
     }
 
     #[test]

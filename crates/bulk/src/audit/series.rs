@@ -22,41 +22,64 @@ pub struct Series {
 }
 
 /// The series of a pile.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SeriesCount {
     by_prefix: HashMap<Vec<u8>, Vec<u64>>,
     numbers: usize,
-    /// Texts that end in no number, or more series or numbers than are kept.
+    /// How many are kept.
+    numbers_max: usize,
+    /// Of those beyond that, or of more series than are told apart.
+    not_kept: u64,
+    /// Texts that end in no number.
     others: u64,
 }
 
 impl SeriesCount {
+    /// Keeps numbers in a small part of an audit's memory.
+    pub(super) fn within(memory_bytes: usize) -> SeriesCount {
+        SeriesCount {
+            by_prefix: HashMap::new(),
+            numbers: 0,
+            // 8 bytes each, three times that while a list grows.
+            numbers_max: (memory_bytes / 32).clamp(NUMBERS_LEAST, NUMBERS_MAX),
+            not_kept: 0,
+            others: 0,
+        }
+    }
+
     /// Takes a text that no format claims; whether it ends in a number behind a prefix.
     pub(super) fn text(&mut self, text: &[u8]) -> bool {
         let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         let (prefix, number) = text.split_at(text.len() - digits);
         let number = super::reading::number(number).filter(|_| (1..=18).contains(&digits) && sound(prefix));
-        let known = self.by_prefix.len() < SERIES_MAX || self.by_prefix.contains_key(prefix);
-        match number.filter(|_| known && self.numbers < NUMBERS_MAX) {
-            Some(number) => {
-                self.numbers += 1;
-                self.by_prefix.entry(prefix.to_vec()).or_default().push(number);
-                true
+        let Some(number) = number else {
+            self.others += 1;
+            return false;
+        };
+        self.numbers += 1;
+        let has_room = self.numbers <= self.numbers_max;
+        let is_small = self.by_prefix.len() < SERIES_MAX;
+        match self.by_prefix.get_mut(prefix) {
+            Some(numbers) if has_room => numbers.push(number),
+            None if has_room && is_small => {
+                self.by_prefix.insert(prefix.to_vec(), vec![number]);
             }
-            None => {
-                self.others += 1;
-                false
-            }
+            _ => self.not_kept += 1,
         }
+        true
     }
 
-    /// The series, most is missing first; none where the texts are rather no numbers with a prefix.
-    pub(super) fn result(self) -> Vec<Series> {
-        let series = self.by_prefix.len() as u64;
+    /// Whether the texts are numbers with a prefix at all, and their series, most is missing first; none where not every
+    /// number was kept, so that nobody can tell what is missing.
+    pub(super) fn result(self) -> (bool, Vec<Series>) {
+        let series = self.by_prefix.len() as u64 + self.not_kept.min(1);
         let numbers = self.numbers as u64;
         // Of as many prefixes as numbers none is a series.
         if numbers == 0 || self.others * 10 > numbers || series * 2 > numbers {
-            return Vec::new();
+            return (false, Vec::new());
+        }
+        if self.not_kept > 0 {
+            return (true, Vec::new());
         }
         let mut found: Vec<Series> = self
             .by_prefix
@@ -64,7 +87,7 @@ impl SeriesCount {
             .map(|(prefix, numbers)| series_of(prefix, numbers))
             .collect();
         found.sort_by(|a, b| b.lost.cmp(&a.lost).then_with(|| a.prefix.cmp(&b.prefix)));
-        found
+        (true, found)
     }
 }
 
@@ -94,8 +117,9 @@ fn series_of(prefix: Vec<u8>, mut numbers: Vec<u64>) -> Series {
 
 /// How many series are told apart.
 const SERIES_MAX: usize = 1000;
-/// How many numbers are kept, 8 bytes each.
+/// How many numbers are kept at most, and at least.
 const NUMBERS_MAX: usize = 8 << 20;
+const NUMBERS_LEAST: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -103,7 +127,7 @@ mod tests {
 
     #[test]
     fn gaps_are_told_for_each_prefix() {
-        let mut count = SeriesCount::default();
+        let mut count = SeriesCount::within(1 << 20);
         for text in [
             "VF/2016/10306",
             "VF/2016/10309",
@@ -114,7 +138,7 @@ mod tests {
         ] {
             assert!(count.text(text.as_bytes()));
         }
-        let found = count.result();
+        let (_, found) = count.result();
         assert_eq!(
             (found[0].prefix.as_str(), found[0].lost, found[0].gaps),
             ("VF/2016/", 3, 2)
@@ -126,11 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn more_numbers_than_are_kept_have_no_gaps_that_anybody_knows() {
+        let mut count = SeriesCount::within(0);
+        (0..=NUMBERS_LEAST).for_each(|at| assert!(count.text(format!("VF/{at}").as_bytes())));
+        assert_eq!(count.result(), (true, Vec::new()));
+    }
+
+    #[test]
     fn words_are_no_series() {
-        let mut count = SeriesCount::default();
+        let mut count = SeriesCount::within(1 << 20);
         for text in ["hello", "order1", "x2", "no id: 7", "y9"] {
             count.text(text.as_bytes());
         }
-        assert_eq!(count.result(), []);
+        assert_eq!(count.result(), (false, Vec::new()));
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn next(lines: &mut Lines) -> Result<Option<Element>, Error> {
             Some(opens) => break opens,
         }
         at += 1;
+        check_length(lines, at)?;
     };
     let start = at;
     let (mut depth, mut in_text, mut escaped, mut lines_in) = (0usize, false, false, 0);
@@ -47,10 +48,7 @@ pub(super) fn next(lines: &mut Lines) -> Result<Option<Element>, Error> {
         if depth == 0 && !in_text && matches!(opens, b'{' | b'"') {
             break;
         }
-        if at - start > RECORD_BYTES_MAX {
-            let words = format_args!("this element is longer than {} MiB", RECORD_BYTES_MAX >> 20);
-            return Err(Error::at(lines.name(), lines.line() + 1, words));
-        }
+        check_length(lines, at - start)?;
     }
     Ok(Some(Element {
         start,
@@ -58,6 +56,15 @@ pub(super) fn next(lines: &mut Lines) -> Result<Option<Element>, Error> {
         lines_before,
         lines_in,
     }))
+}
+
+/// Bounds what is held of an element, and of what stands before it.
+fn check_length(lines: &Lines, bytes: usize) -> Result<(), Error> {
+    if bytes <= RECORD_BYTES_MAX {
+        return Ok(());
+    }
+    let words = format_args!("this element is longer than {} MiB", RECORD_BYTES_MAX >> 20);
+    Err(Error::at(lines.name(), lines.line() + 1, words))
 }
 
 fn byte(lines: &mut Lines, at: usize) -> Result<Option<u8>, Error> {

@@ -192,7 +192,8 @@ async fn status(args: &Args, ours: &dyn Ours, out: &mut Out) -> Result<(), Failu
 }
 
 async fn verify(found: &Found, ours: &dyn Ours, out: &mut Out) -> Result<(), Failure> {
-    let mut is_sound = true;
+    // What was not looked at is not sound.
+    let mut is_sound = found.failed.is_empty();
     for target in &found.targets {
         let (Some(now), Ok(name)) = (&target.now, &target.name) else {
             continue;

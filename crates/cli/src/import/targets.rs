@@ -424,13 +424,9 @@ fn target(
         _ => false,
     };
     // What another one of several left fenced when that went on alone stays so, and has no room for a name.
-    let is_kept = now.as_ref().is_some_and(|now| {
-        let known = now.record.counters();
-        known.iter().any(|known| now.record.fence_kept(known).is_some())
-    });
-    if is_own || is_kept {
-        plan.refusals.clear();
-    }
+    let known = now.iter().flat_map(|now| now.record.kept());
+    let kept: Vec<String> = known.map(|known| known.source).collect();
+    plan.without_fences_of(|source| is_own || kept.iter().any(|kept| source.is_empty() || kept == source));
     let under_way = now.as_ref().map(|now| now.record.clone());
     let under_way = under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
     Ok(Target {

@@ -100,11 +100,14 @@ fn is_url(text: &str) -> bool {
 ///     fault("user_2x4y6z8a0b1c2d3e4f5g6h7j8"),
 ///     "not known; nearly a TypeID whose suffix has 25 characters, 26 are needed"
 /// );
-/// assert_eq!(fault("sk/42"), "not known: 5 characters, letters, digits and punctuation, are no id of any known
-/// format");
+/// let said = "not known: 5 characters, letters, digits and punctuation, are no id of any known format";
+/// assert_eq!(fault("sk/42"), said);
 /// ```
 pub fn fault(text: &str) -> String {
     let text = text.trim();
+    if text.len() > super::TEXT_MAX {
+        return format!("not known: {} bytes are longer than any known id", text.len());
+    }
     let inner = super::unwrapped(text).map_or_else(|| text.into(), |found| found.text);
     if let Some(instead) = no_id(text).or_else(|| no_id(&inner)) {
         return format!("not an id: {instead}");
@@ -154,6 +157,9 @@ fn looks(text: &str) -> &'static str {
 /// assert_eq!(near_miss("hello"), None);
 /// ```
 pub fn near_miss(text: &str) -> Option<String> {
+    if text.len() > super::TEXT_MAX {
+        return None;
+    }
     let text = text.trim();
     if let Some(damage) = super::damage(text) {
         return Some(format!("an id that is damaged: {}", damage.words));

@@ -30,6 +30,9 @@ pub struct Unwrapped {
 /// assert_eq!(unwrapped("590b99745c4c8f7cc2415267"), None);
 /// ```
 pub fn unwrapped(text: &str) -> Option<Unwrapped> {
+    if text.len() > super::TEXT_MAX {
+        return None;
+    }
     let mut found: Option<Unwrapped> = None;
     for _ in 0..LAYERS_MAX {
         let now = found.as_ref().map_or(text.trim(), |found| found.text.trim());

@@ -539,10 +539,10 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 }
 
-/// The failure of a read: that a write before it changed no row is believed once a read has told so too, since an
-/// answer of no rows carries no number that ties it to its call.
+/// The failure of a read that gave no answer: that a write before it changed no row is believed once a read has told so
+/// too, since an answer of no rows carries no number that ties it to its call.
 fn after_write(is_sent: bool, error: StoreError) -> StoreError {
-    match is_sent {
+    match is_sent && error.kind == StoreErrorKind::Unavailable {
         true => StoreError {
             outcome: Outcome::Unknown,
             ..error

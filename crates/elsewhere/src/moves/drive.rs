@@ -232,7 +232,13 @@ impl Driver<'_> {
         let is_before_fence = record.phase < Phase::Fencing && goal != Goal::Beside;
         if is_before_fence && !(opens && advance > 0) {
             for counter in record.counters() {
-                let is_own = self.fence_of(record, &counter).await? == Some(record.id);
+                // A fence that names no move is taken for its own: at worst an advance is asked for that is not needed.
+                let fence = self.check(&counter, record.id).await?;
+                let is_own = match fence {
+                    Fence::Ours { id, .. } => id.is_none_or(|id| id == record.id),
+                    Fence::Broken { id, .. } => id == Some(record.id),
+                    Fence::None => false,
+                };
                 if is_own && counter.fenced_by.is_none() {
                     return Err(DriveError::set_back(name, record.phase));
                 }

@@ -190,11 +190,8 @@ impl Driver<'_> {
     async fn lift(&self, name: &Name, now: &VersionedMove, counter: &Master) -> Result<(), DriveError> {
         let (record, source) = (&now.record, self.source(counter)?);
         let note = counter.note(record.id);
-        // One of several goes on in its own numbers.
-        let issued = match record.masters.is_empty() {
-            true => record.issued,
-            false => record.issued.map(|issued| counter.told(issued, record.counts())),
-        };
+        // It goes on in its own numbers.
+        let issued = record.issued.map(|issued| counter.told(issued, record.counts()));
         let mut tries = 0;
         loop {
             match source.lift(&counter.key, &note, issued).await {

@@ -81,6 +81,13 @@ impl Move {
         }
     }
 
+    /// The counters with a fence that stays.
+    pub fn kept(&self) -> Vec<Master> {
+        let mut all = self.counters();
+        all.retain(|one| self.fence_kept(one).is_some());
+        all
+    }
+
     fn is_on_its_way_back(&self) -> bool {
         matches!(self.phase, Phase::Returning | Phase::Returned)
     }

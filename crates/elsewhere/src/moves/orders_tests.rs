@@ -139,7 +139,7 @@ fn planned(world: &World, masters: Masters, command: Command, now: Option<Move>)
             }
         })
         .collect();
-    let plan = at_once(Plan::of_masters(&parts, &options, told)).unwrap();
+    let mut plan = at_once(Plan::of_masters(&parts, &options, told)).unwrap();
     let id = MoveId::fresh(&world.runtime);
     let mut planned = plan.record(id, world.memories[0].place(), &options);
     planned.table = (kind == "own").then(|| OwnTable {
@@ -153,18 +153,17 @@ fn planned(world: &World, masters: Masters, command: Command, now: Option<Move>)
     let under_way = now
         .as_ref()
         .filter(|now| !matches!(now.phase, Phase::Planned | Phase::Returned));
-    let is_kept = now.as_ref().is_some_and(|now| {
-        let known = now.counters();
-        known.iter().any(|known| now.fence_kept(known).is_some())
-    });
+    let known = now.iter().flat_map(|now| now.kept());
+    let kept: Vec<String> = known.map(|known| known.source).collect();
     let is_own = match (&plan.counter.fence, &now) {
         (Fence::Ours { id: Some(id), .. }, Some(now)) => now.id == *id || now.former.contains(id),
         _ => false,
     };
     let Some(record) = under_way else {
-        let goal = plan
-            .goal
-            .filter(|_| plan.refusals.is_empty() || is_kept || is_own)?;
+        plan.without_fences_of(|source| {
+            is_own || kept.iter().any(|kept| source.is_empty() || kept == source)
+        });
+        let goal = plan.goal.filter(|_| plan.refusals.is_empty())?;
         return Some((planned, goal));
     };
     let is_any_unfenced = plan.parts.iter().any(|(_, part)| part.fence == Fence::None);

@@ -66,6 +66,9 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// Why it is not possible like this; empty: it is.
     pub refusals: Vec<String>,
+    /// The same, by source, for fences of ours that stand there; without a source where there is but one. They stop
+    /// nobody who goes on with the move that built them.
+    pub fenced: Vec<(String, String)>,
     /// Lines of the configuration that a face needs to find the counter under this name.
     pub face_lines: Vec<String>,
 }
@@ -127,6 +130,7 @@ impl Plan {
             grants: Vec::new(),
             warnings: Vec::new(),
             refusals: Vec::new(),
+            fenced: Vec::new(),
             face_lines: Vec::new(),
             parts: Vec::new(),
             masters: Vec::new(),
@@ -141,9 +145,16 @@ impl Plan {
         name_of(counter, options).0
     }
 
+    /// What keeps it from being done, but for fences of these sources, which its own move built.
+    pub fn without_fences_of(&mut self, is_its_own: impl Fn(&str) -> bool) {
+        let others = std::mem::take(&mut self.fenced).into_iter();
+        let others = others.filter(|(source, _)| !is_its_own(source));
+        self.refusals.extend(others.map(|(_, why)| why));
+    }
+
     /// Whether it can be done.
     pub fn is_possible(&self) -> bool {
-        self.refusals.is_empty() && self.goal.is_some()
+        self.refusals.is_empty() && self.fenced.is_empty() && self.goal.is_some()
     }
 
     /// The record that a new move begins with. `source` is the place, or for a move beside the name in `[sources.NAME]`.
@@ -279,9 +290,10 @@ impl Plan {
             Fence::None => {}
             Fence::Ours { id, .. } => {
                 let id = id.map_or("another move".to_string(), |id| format!("move {id}"));
-                self.refusals.push(format!(
+                let why = format!(
                     "a fence of {id} stands there: only where that was begun can it go on, or be taken back"
-                ));
+                );
+                self.fenced.push((String::new(), why));
             }
             Fence::Broken { why, .. } => {
                 self.refusals
@@ -375,8 +387,15 @@ fn definition_of(counter: &Counter) -> Definition {
         i64::try_from(near).expect("clamped to its bounds")
     };
     let (min, max) = (near(counter.min), near(counter.max));
-    // A fenced or used counter may not tell where it began; then its mark keeps the residue of its step.
-    let start = counter.start.or(counter.mark).unwrap_or(counter.min);
+    // A fenced or used counter may not tell where it began, and one that somebody has set counts in another class since:
+    // then its mark keeps the residue of its step.
+    let step = i128::from(counter.increment.unsigned_abs().max(1));
+    let is_of_class = |start: &i128| counter.mark.is_none_or(|mark| (mark - start) % step == 0);
+    let start = counter
+        .start
+        .filter(is_of_class)
+        .or(counter.mark)
+        .unwrap_or(counter.min);
     Definition {
         start: near(start).clamp(min.min(max), max.max(min)),
         increment: counter.increment,

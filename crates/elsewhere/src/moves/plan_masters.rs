@@ -100,6 +100,11 @@ impl Plan {
             }
         }
         self.refusals.extend(of.refusals.into_iter().map(at));
+        let fenced = of
+            .fenced
+            .into_iter()
+            .map(|(_, why)| (called.to_string(), at(why)));
+        self.fenced.extend(fenced);
     }
 
     fn judge_masters(

@@ -85,7 +85,7 @@ impl Reader {
     /// Reads what `input` begins with. After [`Step::Incomplete`] the next input must begin with the same bytes.
     ///
     /// ```
-    /// use mintage_server::thrift::codec::{Argument, Reader, Step};
+    /// use mintage_faces::thrift::codec::{Argument, Reader, Step};
     /// let call = b"\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x07\x0b\x00\x01\x00\x00\x00\x03web\x00";
     /// let mut reader = Reader::default();
     /// assert_eq!(reader.read(&call[..20]), Step::Incomplete);

@@ -283,10 +283,7 @@ impl Loaded {
             } else if let (toml::Value::Table(inner), true) = (value, is_section(&path)) {
                 self.read_table(inner, &path, file)?;
             } else if is_section(&path) {
-                return Err(ConfigError::new(format!(
-                    "{}: {path} is a section, not a setting",
-                    file.display()
-                )));
+                return Err(is_no_setting(&path, file));
             } else {
                 return Err(unknown(&path, &file.display().to_string()));
             }
@@ -341,6 +338,13 @@ fn is_section(path: &str) -> bool {
             .strip_prefix(path)
             .is_some_and(|rest| rest.starts_with('.'))
     })
+}
+
+fn is_no_setting(section: &str, file: &Path) -> ConfigError {
+    let below = |path: &'static str| path.strip_prefix(section)?.strip_prefix('.');
+    let names: Vec<&str> = keys().iter().filter_map(|key| below(key.path)).collect();
+    let what = format!("{}: {section} is a section, not a setting", file.display());
+    ConfigError::new(what).with_hint(format!("write [{section}] with {}", names.join(", ")))
 }
 
 fn unknown(path: &str, source: &str) -> ConfigError {
@@ -650,6 +654,23 @@ mod tests {
                 ..Sources::default()
             })
             .is_err()
+        );
+    }
+
+    #[test]
+    fn a_section_that_is_written_as_a_setting_names_its_settings() {
+        let text = "[server]\nhttp = \"127.0.0.1:7600\"\n".to_string();
+        let read = Loaded::default().read_text(&text, Path::new("mint.toml"));
+        let error = read.unwrap_err();
+        assert_eq!(
+            error.message,
+            "mint.toml: server.http is a section, not a setting"
+        );
+        assert!(
+            error
+                .hint
+                .unwrap()
+                .starts_with("write [server.http] with listen, ")
         );
     }
 

@@ -124,7 +124,7 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     let signing = provider
         .key_provider
         .load_private_key(key)
-        .map_err(|error| of_key(format!("it is no key that TLS can use: {error}")))?;
+        .map_err(|error| of_key(format!("it is no RSA, P-256, P-384 or Ed25519 key: {error}")))?;
     let pair = CertifiedKey::new(chain.clone(), signing.clone());
     pair.keys_match().map_err(|_| {
         of_key(format!(

@@ -111,6 +111,15 @@ fn is_moved(key: &str) -> String {
     ))
 }
 
+/// Fails where a move has fenced the sequence: it would be made anew without its fence.
+fn is_not_moved(key: &str) -> String {
+    let key = literal(key);
+    run(&format!(
+        "BEGIN IF obj_description(to_regclass({key}), 'pg_class') LIKE 'mint %: ends at %' THEN RAISE EXCEPTION \
+         'the counter of % has moved: this was printed before that; run what --fill prints now', {key}; END IF; END"
+    ))
+}
+
 /// Fails where somebody else has a say in our schema.
 fn is_own_schema() -> String {
     run(
@@ -224,6 +233,7 @@ fn serial(counter: &Counter, column: &ColumnUse) -> Vec<String> {
         "BEGIN".to_string(),
         "SET LOCAL lock_timeout = '5s'".into(),
         format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"),
+        is_not_moved(sequence),
         // Changes nothing, and lets nobody draw until the end.
         format!("ALTER SEQUENCE {sequence} INCREMENT {increment}"),
         format!(
