@@ -48,7 +48,7 @@ BEGIN
     END IF;
     IF version = 7 AND ts IS NULL OR ts > TIMESTAMPADD(DAY, 1, now_ts) THEN
       SET confidence = 0.9, why = CONCAT(why, ', but its time lies in the future');
-    ELSEIF ts < TIMESTAMP'1970-01-31 00:00:00' THEN
+    ELSEIF ts < TIMESTAMP'1985-01-31 00:00:00' THEN
       SET confidence = 0.9, why = CONCAT(why, ', but its time lies before any uuid was made');
     ELSEIF ts IS NOT NULL THEN
       SET why = CONCAT(why, ', and its time is plausible');
@@ -111,7 +111,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', ROUND(IF(future, 0.05, IF(early, IF(since_us > epoch_us, 0.04, 0.09), 0.6)) * (1 - place / 50), 3),
+    'confidence', ROUND(IF(future, 0.05, IF(early, IF(since_us > epoch_us, 0.04, 0.09), 0.6)) * (1 - place / 50), 4),
     'why', IF(future, 'its time lies in the future', IF(early, IF(since_us > epoch_us,
       'its time lies before there were any', 'its time lies within a month of the layout''s epoch, as any small number'),
                                                                 'its time lies between the layout''s epoch and now')));
@@ -143,7 +143,7 @@ BEGIN
   DECLARE readings LONGTEXT CHARACTER SET utf8mb4 DEFAULT JSON_ARRAY();
   DECLARE names TEXT CHARACTER SET ascii DEFAULT mintage_snowflake_presets();
   DECLARE reading LONGTEXT CHARACTER SET utf8mb4;
-  DECLARE pass INT DEFAULT 0;
+  DECLARE place INT DEFAULT 0;
   DECLARE at INT DEFAULT 0;
   DECLARE number DECIMAL(65, 0);
   DECLARE confidence DOUBLE;
@@ -157,19 +157,19 @@ BEGIN
   ELSEIF plain REGEXP '^(0|[1-9][0-9]{0,19})$' THEN
     SET number = plain;
     IF number < 18446744073709551616 THEN
-      -- The likeliest first: one pass for each class of confidence; within one, the presets' own order.
-      WHILE pass < 3 DO
-        SET at = 0;
-        WHILE at < JSON_LENGTH(names) DO
-          SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))), at,
-            IF(number > 9223372036854775807, number - 18446744073709551616, number), now_ts);
+      -- The likeliest first; of the equally likely, in the presets' own order.
+      WHILE at < JSON_LENGTH(names) DO
+        SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))), at,
+          IF(number > 9223372036854775807, number - 18446744073709551616, number), now_ts);
+        IF reading IS NOT NULL THEN
           SET confidence = JSON_EXTRACT(reading, '$.confidence');
-          IF reading IS NOT NULL AND pass = IF(confidence > 0.3, 0, IF(confidence > 0.1, 1, 2)) THEN
-            SET readings = JSON_ARRAY_APPEND(readings, '$', JSON_EXTRACT(reading, '$'));
-          END IF;
-          SET at = at + 1;
-        END WHILE;
-        SET pass = pass + 1;
+          SET place = JSON_LENGTH(readings);
+          WHILE place > 0 AND CAST(JSON_EXTRACT(readings, CONCAT('$[', place - 1, '].confidence')) AS DOUBLE) < confidence DO
+            SET place = place - 1;
+          END WHILE;
+          SET readings = JSON_ARRAY_INSERT(readings, CONCAT('$[', place, ']'), JSON_EXTRACT(reading, '$'));
+        END IF;
+        SET at = at + 1;
       END WHILE;
     END IF;
   END IF;

@@ -65,7 +65,7 @@ BEGIN
     ELSIF @extschema@._us(ts) > @extschema@._us(now_ts) + 86400000000 THEN
       confidence := 0.9;
       why := why || ', but its time lies in the future';
-    ELSIF @extschema@._us(ts) < -944092800000000 THEN
+    ELSIF @extschema@._us(ts) < -470707200000000 THEN
       confidence := 0.9;
       why := why || ', but its time lies before any uuid was made';
     ELSE
@@ -128,7 +128,7 @@ BEGIN
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
       -- Where the time says nothing, the better known preset comes first.
       'confidence', trim_scale(round(CASE WHEN future THEN 0.05 WHEN early AND since_us > l.epoch_us THEN 0.04
-        WHEN early THEN 0.09 ELSE 0.6 END * (1 - place / 50.0), 3)),
+        WHEN early THEN 0.09 ELSE 0.6 END * (1 - place / 50.0), 4)),
       'why', CASE WHEN future THEN 'its time lies in the future'
                   WHEN early AND since_us > l.epoch_us THEN 'its time lies before there were any'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
