@@ -514,11 +514,8 @@ impl<'a> Audit<'a> {
         // A few numbers among other ids are no sequence.
         let counts = kind_counts(&self.kinds);
         let of_class = |class| {
-            counts
-                .iter()
-                .filter(move |kind| kind.class == class)
-                .map(|kind| kind.ids)
-                .sum::<u64>()
+            let of_class = counts.iter().filter(move |kind| kind.class == class);
+            of_class.map(|kind| kind.ids).sum::<u64>()
         };
         let ids: u64 = self.files.iter().map(|file| file.ids).sum();
         let numbers = found.numbers.filter(|_| of_class(Class::SEQUENCE) * 2 > ids);

@@ -69,8 +69,8 @@ impl SeriesCount {
         true
     }
 
-    /// Whether the texts are numbers with a prefix at all, and their series, most is missing first; none where not every
-    /// number was kept, so that nobody can tell what is missing.
+    /// Whether the texts are numbers with a prefix at all, and their series, most is missing first; none where not
+    /// every number was kept, so that nobody can tell what is missing.
     pub(super) fn result(self) -> (bool, Vec<Series>) {
         let series = self.by_prefix.len() as u64 + self.not_kept.min(1);
         let numbers = self.numbers as u64;

@@ -73,7 +73,7 @@ impl Move {
     /// The move whose fence at a counter stays, since another one has gone on alone or does so now: lifted for a
     /// moment it would let out what that one gives. It stays through every later move, until that gives the counter
     /// back.
-    pub fn fence_kept(&self, counter: &Master) -> Option<MoveId> {
+    pub(super) fn fence_kept(&self, counter: &Master) -> Option<MoveId> {
         match self.is_on_its_way_back() {
             true if self.goes_on(counter) => None,
             true => counter.fenced_by.or(counter.mark.map(|_| self.id)),

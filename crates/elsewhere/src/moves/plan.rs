@@ -387,8 +387,8 @@ fn definition_of(counter: &Counter) -> Definition {
         i64::try_from(near).expect("clamped to its bounds")
     };
     let (min, max) = (near(counter.min), near(counter.max));
-    // A fenced or used counter may not tell where it began, and one that somebody has set counts in another class since:
-    // then its mark keeps the residue of its step.
+    // A fenced or used counter may not tell where it began, and one that somebody has set counts in another class
+    // since: then its mark keeps the residue of its step.
     let step = i128::from(counter.increment.unsigned_abs().max(1));
     let is_of_class = |start: &i128| counter.mark.is_none_or(|mark| (mark - start) % step == 0);
     let start = counter
