@@ -383,7 +383,7 @@ fn copies_that_were_kept_apart_by_ranges_repeat_nothing_in_any_order() {
 
 /// Nearly all worlds that there are.
 #[test]
-#[ignore = "a minute: orders of seven commands"]
+#[ignore = "minutes: orders of seven commands"]
 fn longer_orders_repeat_nothing() {
     for masters in [
         ODD_AND_EVEN,
