@@ -108,4 +108,4 @@ pub(super) fn is_wordy(text: &str) -> bool {
 }
 
 /// 1985-01-01: before, nobody made ids of these kinds, other than for past events.
-const IDS_SINCE_MS: i64 = 473_385_600_000;
+pub(super) const IDS_SINCE_MS: i64 = 473_385_600_000;

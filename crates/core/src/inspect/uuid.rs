@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use ::uuid::Uuid;
 
-use super::rank::{Plausible, plausibility};
+use super::rank::{IDS_SINCE_MS, Plausible, plausibility};
 use super::{Reading, less_exactly};
 use crate::format::{Details, GenOptions, Id};
 use crate::text::{UuidText, parse_uuid, parse_uuid_lenient};
@@ -110,8 +110,8 @@ fn marks(id: &Uuid, now: Timestamp) -> u8 {
     }
 }
 
-/// 1985-01-01: before, nobody made UUIDs, nor ids of nearly any kind.
-const SINCE: Timestamp = Timestamp::from_unix_millis(473_385_600_000);
+/// Before, nobody made UUIDs.
+const SINCE: Timestamp = Timestamp::from_unix_millis(IDS_SINCE_MS);
 
 /// Texts in other alphabets. Many short texts are one of these: what speaks for them is a version that fits.
 pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {

@@ -100,22 +100,26 @@ fn ours_to_look_at(name: &str) -> String {
     ours(&format!("{name}?"))
 }
 
+/// The condition, as SQL, that a fence of ours stands at a sequence: its comment says so.
+fn is_fenced(key: &str) -> String {
+    let key = literal(key);
+    format!("(coalesce(obj_description(to_regclass({key}), 'pg_class'), '') LIKE 'mint %: ends at %')")
+}
+
 /// Fails unless a move has fenced the sequence: before that, numbers of both sides would be in one column.
 fn is_moved(key: &str) -> String {
-    let key = literal(key);
+    let (fenced, key) = (is_fenced(key), literal(key));
     run(&format!(
-        "BEGIN IF coalesce(obj_description(to_regclass({key}), 'pg_class'), '') NOT LIKE 'mint %: ends at %' THEN \
-         RAISE \
-         EXCEPTION 'the counter of % is not here: no fence of mint import stands at it; move it first', {key}; \
-         END IF; END"
+        "BEGIN IF NOT {fenced} THEN RAISE EXCEPTION \
+         'the counter of % is not here: no fence of mint import stands at it; move it first', {key}; END IF; END"
     ))
 }
 
 /// Fails where a move has fenced the sequence: it would be made anew without its fence.
 fn is_not_moved(key: &str) -> String {
-    let key = literal(key);
+    let (fenced, key) = (is_fenced(key), literal(key));
     run(&format!(
-        "BEGIN IF obj_description(to_regclass({key}), 'pg_class') LIKE 'mint %: ends at %' THEN RAISE EXCEPTION \
+        "BEGIN IF {fenced} THEN RAISE EXCEPTION \
          'the counter of % has moved: this was printed before that; run what --fill prints now', {key}; END IF; END"
     ))
 }
